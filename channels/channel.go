@@ -1,0 +1,135 @@
+// Package channels says what a chat platform has to offer to be part of
+// Magpie: Channel, a handful of optional capabilities found by type assertion,
+// Limits as plain data, and errors classified by what the caller does next.
+//
+// Adapters stand in channels/<platform>. They translate and transport; they do
+// not retry, split, rate-limit, filter senders or know the bus. That is
+// wrapped around them by channels/dispatch (out) and channels/access (in).
+package channels
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"magpie/chat"
+)
+
+// Sink takes an inbound message. nil means durably stored; on an error the
+// channel must not acknowledge the message to its platform, so that it comes
+// again. It may block, and may be called from many goroutines; calls for one
+// chat must be made one after the other, in the order of the platform.
+type Sink func(ctx context.Context, in chat.Inbound) error
+
+// Channel is one configured instance of a platform. All methods are safe for
+// concurrent use.
+type Channel interface {
+	// Name is the instance name of the configuration, Address.Channel.
+	Name() string
+	// Limits is pure data: no IO, same value every time.
+	Limits() Limits
+	// Run receives messages and hands them to sink. It blocks until ctx is
+	// done and every goroutine it started has ended (then nil), or until it
+	// cannot go on (then an *Error; Unauthorized means that trying again is
+	// useless). Temporary trouble is handled inside, with back-off.
+	Run(ctx context.Context, sink Sink) error
+	// Send delivers one message that fits Limits. No retry and no splitting;
+	// text is rendered to the platform's dialect here, and when the platform
+	// refuses the dialect it is sent as plain text. Idempotent by
+	// Outbound.ID where the platform can. Errors are *Error. Attachments are
+	// not Send's business (see MediaSender).
+	Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, error)
+}
+
+// Limits describes what one message may hold.
+type Limits struct {
+	// Text is the most that one message's text may measure, in the unit of
+	// Size. Caption likewise for the text beside a file; 0 = none allowed.
+	Text, Caption int
+	// Size measures CommonMark text as the platform will count it, after
+	// rendering. nil counts runes.
+	Size func(markdown string) int
+	// Media is the largest file in bytes that can be sent, by kind; a missing
+	// kind cannot be sent as such and goes as chat.File.
+	Media map[chat.Kind]int64
+	// Album is how many files one message may carry; 0 and 1: one.
+	Album int
+	// Rate is what the platform allows.
+	Rate Rate
+	// Edit is the shortest useful pause between two edits of one streamed
+	// message; 0 = the channel does not show replies while they are written.
+	Edit time.Duration
+	// Typing is how long one Typing call is shown.
+	Typing time.Duration
+	// Resend says whether a send that may have arrived (Ambiguous) is sent a
+	// second time: true where the platform recognises the repeat, or where a
+	// double is better than a loss.
+	Resend bool
+}
+
+// Rate is a platform's sending limit. Zero fields mean no limit.
+type Rate struct {
+	PerSecond float64       // all messages of this bot
+	Burst     int           // how many may go at once
+	PerChat   time.Duration // steady pause between messages to one chat
+	ChatBurst int           // how many may go to one chat at once
+	PerGroup  time.Duration // as PerChat, for groups
+	IsGroup   func(a chat.Address) bool
+}
+
+// Typer can show that the bot is at work. One call lasts Limits.Typing.
+type Typer interface {
+	Typing(ctx context.Context, a chat.Address) error
+}
+
+// Editor can change a text message that was sent. "Not modified" is success.
+type Editor interface {
+	Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error
+}
+
+// Deleter can remove a message that was sent. "Already gone" is success.
+type Deleter interface {
+	Delete(ctx context.Context, ref chat.MessageRef) error
+}
+
+// Reactor can put an emoji on a message; "" takes it away.
+type Reactor interface {
+	React(ctx context.Context, ref chat.MessageRef, emoji string) error
+}
+
+// Upload is a file on its way out.
+type Upload struct {
+	chat.Attachment
+	// Open gives the bytes; it can be called again for a second try.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// MediaSender can send files. msg.Text goes along as the caption of the first
+// file (it fits Limits.Caption); len(files) ≤ Limits.Album.
+type MediaSender interface {
+	SendMedia(ctx context.Context, msg chat.Outbound, files []Upload) ([]chat.MessageRef, error)
+}
+
+// MediaFetcher can get the bytes of an inbound attachment by its Source.
+type MediaFetcher interface {
+	Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, error)
+}
+
+// Buttoner can answer a press of a button. Channels without it get their
+// buttons written out as text by dispatch.
+type Buttoner interface {
+	AnswerPress(ctx context.Context, a chat.Address, ans chat.Answer) error
+}
+
+// Hooker takes the platform's webhook calls at /hooks/<instance>. The handler
+// authenticates every call by the platform's signature; it answers 503 while
+// Run is not running.
+type Hooker interface {
+	Hook() http.Handler
+}
+
+// Checker proves credentials and permissions by a real call.
+type Checker interface {
+	Check(ctx context.Context) error
+}

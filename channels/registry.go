@@ -1,0 +1,113 @@
+package channels
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"magpie/internal/kv"
+)
+
+// Deps is what the program lends to an adapter. Zero fields have defaults.
+type Deps struct {
+	// Table keeps the adapter's own durable state (sessions, quotas, hooks);
+	// it belongs to this instance alone.
+	Table kv.Table
+	// Log carries the instance name already. nil = silent.
+	Log *slog.Logger
+	// HTTP is used for every call to the platform. nil = a client of the
+	// adapter's own.
+	HTTP *http.Client
+	// Now is the clock. nil = time.Now.
+	Now func() time.Time
+	// Status receives the state of the connection. nil = nobody looks.
+	Status *Status
+}
+
+// Factory makes a channel. decode fills a struct with the instance's section
+// of the configuration (without the keys every channel has) and reports
+// unknown keys and wrong types with their place in the file. A factory does no
+// IO.
+type Factory func(name string, decode func(any) error, d Deps) (Channel, error)
+
+// Registry maps the type of a channel ("telegram") to its factory.
+type Registry map[string]Factory
+
+// Status is the truthful state of one channel's connection; safe for
+// concurrent use, nil does nothing.
+type Status struct {
+	mu    sync.Mutex
+	now   func() time.Time
+	state State
+}
+
+// State is a moment's view of a Status.
+type State struct {
+	Connected  bool      `json:"connected"`
+	Once       bool      `json:"connected_once"` // has been connected since the start
+	Since      time.Time `json:"since"`          // of the present state
+	LastEvent  time.Time `json:"last_event,omitzero"`
+	LastError  string    `json:"last_error,omitempty"`
+	ErrorAt    time.Time `json:"error_at,omitzero"`
+	Reconnects int       `json:"reconnects"`
+	Stopped    bool      `json:"stopped,omitempty"` // given up: credentials are wrong
+}
+
+// NewStatus returns a Status on that clock (nil = time.Now).
+func NewStatus(now func() time.Time) *Status {
+	if now == nil {
+		now = time.Now
+	}
+	return &Status{now: now, state: State{Since: now()}}
+}
+
+// Connected notes that the platform accepts the bot now.
+func (s *Status) Connected() {
+	s.change(func(st *State) {
+		if st.Connected {
+			return
+		}
+		if st.Once {
+			st.Reconnects++
+		}
+		st.Connected, st.Once, st.Stopped, st.Since = true, true, false, s.now()
+	})
+}
+
+// Event notes that something was received; it proves the connection.
+func (s *Status) Event() {
+	s.Connected()
+	s.change(func(st *State) { st.LastEvent = s.now() })
+}
+
+// Failed notes that the connection is gone. err must not hold secrets.
+func (s *Status) Failed(err error) {
+	s.change(func(st *State) {
+		if st.Connected {
+			st.Connected, st.Since = false, s.now()
+		}
+		st.LastError, st.ErrorAt = err.Error(), s.now()
+	})
+}
+
+// Stopped notes that the channel was given up.
+func (s *Status) Stopped(err error) {
+	s.Failed(err)
+	s.change(func(st *State) { st.Stopped = true })
+}
+
+// State returns the present state.
+func (s *Status) State() (st State) {
+	s.change(func(now *State) { st = *now })
+	return st
+}
+
+func (s *Status) change(fn func(*State)) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(&s.state)
+}

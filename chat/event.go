@@ -1,0 +1,41 @@
+package chat
+
+import "time"
+
+// EventKind names what an Event tells.
+type EventKind string
+
+// The kinds of events.
+const (
+	TurnStarted   EventKind = "turn.started"
+	TurnEnded     EventKind = "turn.ended"
+	TurnDelta     EventKind = "turn.delta"    // Text: the reply so far, whole
+	TurnProgress  EventKind = "turn.progress" // Text: one line about what goes on
+	ToolRequested EventKind = "tool.requested"
+	ToolCompleted EventKind = "tool.completed"
+	ToolFailed    EventKind = "tool.failed"
+	MessageSent   EventKind = "message.sent" // Text: outbound id
+)
+
+// Event is something to watch while it happens. Events may be lost; nothing
+// that must happen may depend on one.
+type Event struct {
+	V     int       `json:"v"`
+	Kind  EventKind `json:"kind"`
+	At    time.Time `json:"at"`
+	Addr  Address   `json:"addr"`
+	Trace string    `json:"trace,omitempty"`
+	// Turn is the id of the turn; the final Outbound of the turn carries the
+	// same one.
+	Turn string     `json:"turn,omitempty"`
+	Text string     `json:"text,omitempty"`
+	Tool *ToolEvent `json:"tool,omitempty"`
+}
+
+// ToolEvent describes a tool call in an Event.
+type ToolEvent struct {
+	CallID   string        `json:"call_id"`
+	Name     string        `json:"name"`
+	Duration time.Duration `json:"duration,omitempty"`
+	Err      string        `json:"err,omitempty"`
+}

@@ -1,0 +1,142 @@
+package chat
+
+import "time"
+
+// Version is the schema version written into every Meta.
+const Version = 1
+
+// Meta is what every message carries.
+type Meta struct {
+	V int `json:"v"`
+	// ID is unique over all messages and is the de-duplication id. A channel
+	// derives it from the platform's own id ("telegram:main:<chat>:<message>"),
+	// so that a redelivered event has the same ID.
+	ID string `json:"id"`
+	// Trace follows one message from the platform event to the receipt.
+	Trace string    `json:"trace,omitempty"`
+	At    time.Time `json:"at"`
+	Addr  Address   `json:"addr"`
+}
+
+// Origin says who put an inbound message into a chat.
+type Origin string
+
+// The origins.
+const (
+	FromPerson Origin = "person" // a human being through a channel
+	FromSystem Origin = "system" // a subagent's report
+	FromCron   Origin = "cron"   // a fired job
+)
+
+// Sender is the person (or job, or subagent) behind an inbound message.
+type Sender struct {
+	ID       string `json:"id"` // platform user id, stable
+	Name     string `json:"name,omitempty"`
+	Username string `json:"username,omitempty"`
+	Lang     string `json:"lang,omitempty"` // BCP 47 tag as the platform gives it
+	Bot      bool   `json:"bot,omitempty"`
+}
+
+// Quote is the message that another message replies to.
+type Quote struct {
+	ID   string `json:"id"` // platform message id
+	From string `json:"from,omitempty"`
+	Text string `json:"text,omitempty"`
+	Mine bool   `json:"mine,omitempty"` // the quoted message was the bot's
+}
+
+// Press is a button that somebody pressed. It arrives as an Inbound with an
+// empty Text.
+type Press struct {
+	ID      string `json:"id"`                // the platform's id of the press, for Answer.Press
+	Data    string `json:"data"`              // Button.Data as it was sent
+	Message string `json:"message,omitempty"` // platform id of the message with the button
+}
+
+// Inbound is one message that enters a chat, whoever sent it.
+type Inbound struct {
+	Meta
+	Origin      Origin       `json:"origin"`
+	From        Sender       `json:"from"`
+	MessageID   string       `json:"message_id,omitempty"` // platform message id, for replies
+	Text        string       `json:"text"`                 // valid UTF-8, mention of the bot removed
+	Attachments []Attachment `json:"attachments,omitempty"`
+	ReplyTo     *Quote       `json:"reply_to,omitempty"`
+	Press       *Press       `json:"press,omitempty"`
+	Direct      bool         `json:"direct,omitempty"`    // a private chat
+	Mentioned   bool         `json:"mentioned,omitempty"` // the bot was addressed: mention, reply to it, or command
+	Edited      bool         `json:"edited,omitempty"`    // a changed version of an earlier message
+}
+
+// Button is one choice under an outbound message.
+type Button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"` // comes back in Press.Data; at most 64 bytes
+}
+
+// Answer reacts to a press: Notice is shown to the one who pressed, and the
+// message that held the buttons loses them.
+type Answer struct {
+	Press   string `json:"press"`             // Press.ID
+	Notice  string `json:"notice,omitempty"`  // short plain text, "" for none
+	Message string `json:"message,omitempty"` // Press.Message; "" leaves the message alone
+}
+
+// Outbound is one message that leaves a chat. Text is CommonMark of any
+// length; dispatch splits it and the channel renders it.
+type Outbound struct {
+	Meta
+	Text        string       `json:"text,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+	Buttons     [][]Button   `json:"buttons,omitempty"` // rows, under the last part
+	ReplyTo     string       `json:"reply_to,omitempty"`
+	// Answer, when set, answers a press; Text may be empty then.
+	Answer *Answer `json:"answer,omitempty"`
+	// Final marks the answer of a turn: it replaces the streamed draft with
+	// the same Turn.
+	Final bool   `json:"final,omitempty"`
+	Turn  string `json:"turn,omitempty"`
+}
+
+// Kind is the kind of an attachment.
+type Kind string
+
+// The kinds of attachments.
+const (
+	Image   Kind = "image"
+	Audio   Kind = "audio"
+	Voice   Kind = "voice" // recorded speech
+	Video   Kind = "video"
+	File    Kind = "file"
+	Sticker Kind = "sticker"
+)
+
+// Attachment is a file that travels with a message. The bytes stand in the
+// media store under Ref once they were stored.
+type Attachment struct {
+	Kind     Kind          `json:"kind"`
+	Name     string        `json:"name,omitempty"`
+	MIME     string        `json:"mime,omitempty"`
+	Size     int64         `json:"size,omitempty"` // bytes, 0 unknown
+	Ref      string        `json:"ref,omitempty"`
+	Source   string        `json:"source,omitempty"` // what the channel needs to fetch it; opaque to others
+	Text     string        `json:"text,omitempty"`   // transcript of a voice, emoji of a sticker
+	Failed   string        `json:"failed,omitempty"` // why the bytes are missing, for people
+	Duration time.Duration `json:"duration,omitempty"`
+}
+
+// MessageRef names a message on its platform.
+type MessageRef struct {
+	Channel string `json:"channel"`
+	Chat    string `json:"chat"`
+	ID      string `json:"id"`
+}
+
+// Receipt says what became of an outbound message: the platform's message
+// ids in the order of the parts. It is what makes a repeat recognisable.
+type Receipt struct {
+	ID   string       `json:"id"` // Outbound.ID
+	At   time.Time    `json:"at"`
+	Refs []MessageRef `json:"refs,omitempty"`
+	Err  string       `json:"err,omitempty"` // set when it was given up (dead letter)
+}

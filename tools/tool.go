@@ -1,0 +1,121 @@
+// Package tools is the one interface of everything the agent can do: a Tool
+// has a Spec and a Call, New makes one from a typed function, a Registry holds
+// them, and an Executor runs a call through alias, cast, validate, policy,
+// timeout, audit, statistics and output limit. The tools themselves stand in
+// tools/<field>.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"magpie/chat"
+)
+
+// Tool is something the agent can call. Safe for concurrent use.
+type Tool interface {
+	// Spec describes the tool: same value every time.
+	Spec() Spec
+	// Call runs it. args is a JSON object that has been validated against
+	// Spec.Schema, with canonical parameter names. A returned error (best an
+	// *Error) is written for the model: what was wrong, what would be right.
+	Call(ctx context.Context, sc Scope, args json.RawMessage) (Result, error)
+}
+
+// Category groups tools for people.
+type Category string
+
+// The categories.
+const (
+	System  Category = "system"
+	File    Category = "file"
+	Network Category = "network"
+	Data    Category = "data"
+	Code    Category = "code"
+	MCP     Category = "mcp"
+	Custom  Category = "custom"
+)
+
+// Effect says what a call may change; it decides what may run at the same
+// time, what is repeated after a crash and what policy asks about.
+type Effect string
+
+// The effects.
+const (
+	Reads  Effect = "reads"  // changes nothing: may run twice and in parallel
+	Writes Effect = "writes" // changes the workspace or the bot's own notes
+	Acts   Effect = "acts"   // reaches people or other systems
+)
+
+// Spec describes a tool.
+type Spec struct {
+	Name        string // [a-zA-Z0-9_-]{1,64}, unique
+	Description string // for the model; stands in <name>.md beside the code
+	Category    Category
+	Effect      Effect
+	Schema      json.RawMessage   // JSON Schema of the arguments, type object; New fills it
+	Aliases     map[string]string // accepted parameter name → canonical name; never advertised
+	Main        string            // the parameter a policy's match looks at; "" = all arguments
+	Timeout     time.Duration     // 0 = the executor's (by Category); < 0 = the tool bounds itself
+	MaxChars    int               // output limit in runes; 0 = the executor's
+	Untrusted   bool              // the output holds text from outside
+}
+
+// Scope is where a call comes from. It is passed by value: two chats never
+// see each other's.
+type Scope struct {
+	Addr    chat.Address
+	Sender  chat.Sender // whose message started the turn
+	Direct  bool        // a private chat
+	Trace   string
+	Turn    string
+	CallID  string         // unique, the same again when a crashed turn is repeated
+	Zone    *time.Location // of the chat; never nil inside Call
+	Lang    string         // of the chat: "en" or "zh"
+	Depth   int            // 0 = a person's turn, 1 = a subagent's
+	FromJob bool           // the turn was started by a job
+}
+
+// Result is what a call came to. A Tool fills Text, Attachments and the flags;
+// the executor fills the rest.
+type Result struct {
+	Tool     string
+	CallID   string
+	OK       bool   // success is this flag, never the look of Text
+	Text     string // output or error, as the model reads it
+	Err      ErrorKind
+	Started  time.Time
+	Duration time.Duration
+	// Attachments are pictures and files for the model to look at (already in
+	// the media store).
+	Attachments []chat.Attachment
+	// Answered is true when the call has sent the current chat its answer, so
+	// that the turn's final text need not be sent.
+	Answered bool
+}
+
+// ErrorKind classifies a failed call.
+type ErrorKind string
+
+// The kinds of failures.
+const (
+	NotFound    ErrorKind = "not_found" // no such tool, or what it was to work on is missing
+	InvalidArgs ErrorKind = "invalid_arguments"
+	Timeout     ErrorKind = "timeout"
+	Permission  ErrorKind = "permission" // denied by policy, a person or the system
+	Security    ErrorKind = "security"   // traversal, outside root, symlink, bad path, address
+	Failed      ErrorKind = "execution_failed"
+)
+
+// Error is a failure that a tool explains to the model.
+type Error struct {
+	Kind ErrorKind
+	Text string // what was wrong and what would be right
+	Err  error  // cause, may be nil
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
