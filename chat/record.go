@@ -33,6 +33,9 @@ type Record struct {
 	// Items are history entries in the encoding of agent/session.
 	Items []json.RawMessage `json:"items,omitempty"`
 	Out   []Outbound        `json:"out,omitempty"`
+	// Dead, when set, says why the inputs were given up: they go to the dead
+	// letters instead of being forgotten.
+	Dead string `json:"dead,omitempty"`
 }
 
 // Stored is a Record with its place in the chat's history.
