@@ -1,0 +1,233 @@
+// Package bus carries every message and keeps all durable state, on NATS
+// JetStream: embedded in the process, or an external server or cluster of the
+// same engine. It is the only package that knows NATS.
+//
+// The IN stream is the ordered mailbox of every chat, OUT the queue of every
+// channel instance, HIST what turns left behind, DLQ the dead letters. A
+// worker (Own) takes a lease on a chat that has something waiting and hands
+// its Mailbox to an Owner; a dispatcher (Dispatch) takes a lease on a channel
+// instance and delivers its queue. Tables, media and events are kept here too.
+//
+// The bus does not know what a turn is, which model answers or how a platform
+// works. Open starts the connection and, embedded, the server; Close ends
+// both. Own and Dispatch own their goroutines and return after the last one.
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The errors that callers decide on; test with errors.Is.
+var (
+	// ErrMailboxFull: the chat already has Options.MailboxLimit messages
+	// waiting. Nothing was stored.
+	ErrMailboxFull = errors.New("the chat's mailbox is full")
+	// ErrStoreFull: the store has no room for new messages. Nothing was stored.
+	ErrStoreFull = errors.New("the message store is full")
+	// ErrTooLarge: the message is larger than the bus takes. Nothing was stored.
+	ErrTooLarge = errors.New("message too large for the bus")
+	// ErrLost: another worker holds the chat now; what was being done for it
+	// must be dropped.
+	ErrLost = errors.New("the chat is held by another worker")
+)
+
+// Options configure Open. Zero fields have the defaults named.
+type Options struct {
+	// URL of an external server or cluster; "" embeds a server in Dir.
+	URL string
+	// Dir is the store of the embedded server; created 0700.
+	Dir string
+	// SyncInterval of the embedded store: 0 = fsync before every
+	// acknowledgement, so that a power loss costs nothing.
+	SyncInterval time.Duration
+	// MaxStore bounds the embedded store in bytes; 0 = three quarters of the
+	// disk.
+	MaxStore int64
+	// Replicas of every stream; 0 = 1.
+	Replicas int
+	// Auth and TLS of an external server.
+	CredsFile, CA, Cert, Key string
+	// Lease is how long a chat or channel stays held by a process that no
+	// longer renews; 0 = 10 s, at least 2 s.
+	Lease time.Duration
+	// Log; nil = silent.
+	Log *slog.Logger
+}
+
+// mailboxLimit is how many messages of one origin may wait in one chat.
+const mailboxLimit = 100
+
+// Bus is an open connection to the store. Safe for concurrent use.
+type Bus struct {
+	opts    Options
+	log     *slog.Logger
+	srv     *server.Server // nil when external
+	unlock  func()
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	streams streams
+	started time.Time
+	full    atomic.Bool
+
+	mediaMu sync.Mutex
+	media   jetstream.ObjectStore
+
+	closing chan struct{}
+	bg      sync.WaitGroup
+}
+
+// Open connects to the external server of opts.URL, or starts the embedded
+// one on opts.Dir, and creates or checks all streams. It blocks until the bus
+// is usable or ctx ends.
+func Open(ctx context.Context, opts Options) (b *Bus, err error) {
+	opts.defaults()
+	b = &Bus{opts: opts, log: opts.Log, started: time.Now(), closing: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			b.shutdown()
+			b = nil
+		}
+	}()
+	if opts.URL == "" {
+		if err := b.embed(); err != nil {
+			return b, err
+		}
+	}
+	if err := b.connect(ctx); err != nil {
+		return b, err
+	}
+	if err := b.open(ctx); err != nil {
+		return b, err
+	}
+	if opts.URL != "" {
+		if err := b.checkGrants(ctx); err != nil {
+			return b, err
+		}
+	}
+	b.bg.Go(b.watchRoom)
+	return b, nil
+}
+
+func (o *Options) defaults() {
+	if o.Replicas == 0 {
+		o.Replicas = 1
+	}
+	if o.Lease == 0 {
+		o.Lease = 10 * time.Second
+	}
+	o.Lease = max(o.Lease, 2*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Close flushes what was published and ends the connection and the embedded
+// server. Own and Dispatch must have returned.
+func (b *Bus) Close() error {
+	close(b.closing)
+	b.bg.Wait()
+	var err error
+	if !b.nc.IsClosed() {
+		err = b.nc.FlushTimeout(2 * time.Second)
+	}
+	b.shutdown()
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		return fmt.Errorf("flush bus: %w", err)
+	}
+	return nil
+}
+
+func (b *Bus) shutdown() {
+	if b.nc != nil {
+		b.nc.Close()
+	}
+	if b.srv != nil {
+		b.srv.Shutdown()
+		b.srv.WaitForShutdown()
+	}
+	if b.unlock != nil {
+		b.unlock()
+	}
+}
+
+// connect dials the server and keeps dialling for ever after a loss.
+func (b *Bus) connect(ctx context.Context) error {
+	opts := []nats.Option{
+		nats.Name("magpie"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			b.log.Error("bus refused something", "err", err)
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				b.log.Warn("bus connection lost", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("bus connection is back") }),
+	}
+	url := b.opts.URL
+	if b.srv != nil {
+		opts = append(opts, nats.InProcessServer(b.srv))
+	} else {
+		opts = append(opts, b.security()...)
+	}
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		return fmt.Errorf("connect to the bus at %q: %w", url, err)
+	}
+	b.nc = nc
+	b.js, err = jetstream.New(nc,
+		jetstream.WithDefaultTimeout(requestTimeout),
+		jetstream.WithPublishAsyncTimeout(requestTimeout),
+		jetstream.WithPublishAsyncMaxPending(4096))
+	if err != nil {
+		return fmt.Errorf("open JetStream: %w", err)
+	}
+	return nil
+}
+
+func (b *Bus) security() []nats.Option {
+	var opts []nats.Option
+	if b.opts.CredsFile != "" {
+		opts = append(opts, credentials(b.opts.CredsFile))
+	}
+	if b.opts.CA != "" {
+		opts = append(opts, nats.RootCAs(b.opts.CA))
+	}
+	if b.opts.Cert != "" {
+		opts = append(opts, nats.ClientCert(b.opts.Cert, b.opts.Key))
+	}
+	return opts
+}
+
+// Health says why the bus cannot be used for new messages now; nil when it can.
+func (b *Bus) Health(ctx context.Context) error {
+	switch {
+	case !b.nc.IsConnected():
+		return errors.New("bus: not connected")
+	case b.full.Load():
+		return fmt.Errorf("bus: %w: new messages are refused until there is room", ErrStoreFull)
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if _, err := b.streams.in.Info(ctx); err != nil {
+		return fmt.Errorf("bus: mailbox stream: %w", err)
+	}
+	return nil
+}
+
+// MaxMessage is the largest message in bytes that the bus takes.
+func (b *Bus) MaxMessage() int {
+	return int(b.nc.MaxPayload()) - headerRoom
+}

@@ -1,0 +1,201 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"magpie/chat"
+)
+
+// entry is a record as it stands in HIST.
+type entry struct {
+	chat.Record
+	// Cursor is the highest inbound sequence answered by this or any earlier
+	// record of the chat.
+	Cursor uint64 `json:"cursor"`
+}
+
+// Commit stores what a turn leaves behind in one durable step and then does
+// what follows from it: outbounds are queued, inbound ids remembered, answered
+// messages removed. A crash in between is made good by the next holder from
+// the record. ErrLost means that another worker has taken over and nothing was
+// stored; ErrTooLarge likewise, for a smaller record to be tried.
+func (m *Mailbox) Commit(ctx context.Context, r chat.Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return fmt.Errorf("commit %s: %w", r.Turn, context.Cause(ctx))
+	}
+	if r.V == 0 {
+		r.V = chat.Version
+	}
+	e := entry{Record: r, Cursor: m.cursor}
+	for _, in := range r.Inputs {
+		e.Cursor = max(e.Cursor, in.Seq)
+	}
+	seq, err := m.append(ctx, e)
+	if err != nil {
+		return fmt.Errorf("commit %s: %w", r.Turn, err)
+	}
+	m.last, m.cursor, m.record = seq, e.Cursor, &e.Record
+	for _, in := range r.Inputs {
+		m.answered[in.ID] = true
+	}
+	if err := m.settle(ctx, e.Record); err != nil {
+		// The record stands; who reads the mailbox next meets an answered
+		// message and finishes the rest.
+		m.b.log.Warn("record stored, its tail is not finished", "session", m.sid, "err", err)
+		m.next, m.unread = 1, true
+	}
+	return nil
+}
+
+// append writes to HIST if nobody else has since this holder looked.
+func (m *Mailbox) append(ctx context.Context, e entry) (uint64, error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return 0, err
+	}
+	msg := nats.NewMsg("hist." + string(m.sid))
+	msg.Data = data
+	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(m.last))
+	seq, err := m.b.publish(ctx, msg)
+	if !errors.Is(err, errConflict) {
+		return seq, err
+	}
+	// Our own append whose acknowledgement was lost looks the same.
+	last, getErr := m.b.streams.hist.GetLastMsgForSubject(ctx, msg.Subject)
+	if getErr == nil && last.Sequence > m.last && string(last.Data) == string(data) {
+		return last.Sequence, nil
+	}
+	return 0, fmt.Errorf("%w: %w", ErrLost, err)
+}
+
+// settle does what follows from a stored record; doing it twice is harmless.
+func (m *Mailbox) settle(ctx context.Context, r chat.Record) error {
+	if r.Dead != "" {
+		if err := m.buryInputs(ctx, r); err != nil {
+			return err
+		}
+	}
+	if err := m.remember(ctx, r.Inputs, r.Out...); err != nil {
+		return err
+	}
+	return m.removeLocked(ctx, r.Inputs)
+}
+
+// remember stores the ids of answered messages and queues outbounds, all at
+// once: they do not depend on each other, and messages published on one
+// connection are stored in order.
+func (m *Mailbox) remember(ctx context.Context, inputs []chat.Input, outs ...chat.Outbound) error {
+	msgs := make([]*nats.Msg, 0, len(inputs)+len(outs))
+	for _, in := range inputs {
+		msgs = append(msgs, nats.NewMsg("$KV.seen."+hashToken(in.ID)))
+	}
+	for _, out := range outs {
+		data, err := json.Marshal(out)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", out.ID, err)
+		}
+		msg := nats.NewMsg(outSubject(out.Addr))
+		msg.Data = data
+		msg.Header.Set(jetstream.MsgIDHeader, out.ID)
+		msgs = append(msgs, msg)
+	}
+	return m.b.publishAll(ctx, msgs)
+}
+
+// publishAll publishes in order without waiting for each, then waits for all;
+// what fails is published again alone, with all the patience of publish.
+func (b *Bus) publishAll(ctx context.Context, msgs []*nats.Msg) error {
+	if len(msgs) == 1 {
+		_, err := b.publish(ctx, msgs[0])
+		return err
+	}
+	acks := make([]jetstream.PubAckFuture, len(msgs))
+	for i, msg := range msgs {
+		if ack, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(requestTimeout)); err == nil {
+			acks[i] = ack
+		}
+	}
+	var failed []*nats.Msg
+	for i, ack := range acks {
+		if ack == nil || !acknowledged(ctx, ack) {
+			failed = append(failed, msgs[i])
+		}
+	}
+	for _, msg := range failed {
+		msg.Reply = ""
+		if _, err := b.publish(ctx, msg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func acknowledged(ctx context.Context, ack jetstream.PubAckFuture) bool {
+	select {
+	case <-ack.Ok():
+		return true
+	case <-ack.Err():
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// finishTail is called when a message that has been answered still stands in
+// the mailbox: the crash came between the record and its tail. m.mu is held.
+func (m *Mailbox) finishTail(ctx context.Context, msg *jetstream.RawStreamMsg) error {
+	if m.record != nil {
+		if err := m.settle(ctx, *m.record); err != nil {
+			return err
+		}
+		m.record = nil
+	}
+	return m.removeLocked(ctx, []chat.Input{{Seq: msg.Sequence}})
+}
+
+func (m *Mailbox) remove(ctx context.Context, inputs []chat.Input) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.removeLocked(ctx, inputs)
+}
+
+// removeLocked takes messages out of the mailbox.
+func (m *Mailbox) removeLocked(ctx context.Context, inputs []chat.Input) error {
+	for _, in := range inputs {
+		err := m.b.streams.in.DeleteMsg(ctx, in.Seq)
+		var api *jetstream.APIError
+		if err != nil && !errors.As(err, &api) {
+			return fmt.Errorf("remove message %d: %w", in.Seq, err)
+		}
+		delete(m.lanes, in.Seq)
+	}
+	return nil
+}
+
+// History returns the records of a chat that were stored after sequence after,
+// in order; 0 returns all.
+func (b *Bus) History(ctx context.Context, sid chat.SessionKey, after uint64) ([]chat.Stored, error) {
+	var all []chat.Stored
+	for {
+		msg, err := b.streams.hist.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject("hist."+string(sid)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read history of %s: %w", sid, err)
+		}
+		var e entry
+		if err := json.Unmarshal(msg.Data, &e); err != nil {
+			return nil, fmt.Errorf("record %d of chat %s is damaged: %w", msg.Sequence, sid, err)
+		}
+		all = append(all, chat.Stored{Record: e.Record, Seq: msg.Sequence})
+		after = msg.Sequence
+	}
+}

@@ -1,0 +1,163 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"magpie/chat"
+)
+
+// DeadLetter is a message that was given up, with the reason. Exactly one of
+// In and Out is set, or neither when Raw is no message at all.
+type DeadLetter struct {
+	Seq    uint64         `json:"-"`
+	At     time.Time      `json:"at"`
+	Reason string         `json:"reason"`
+	In     *chat.Inbound  `json:"in,omitempty"`
+	Out    *chat.Outbound `json:"out,omitempty"`
+	Raw    []byte         `json:"raw,omitempty"`
+}
+
+// ErrNoLetter: there is no dead letter with that number.
+var ErrNoLetter = errors.New("no such dead letter")
+
+// Dead lists the dead letters, oldest first, from sequence after on, at most
+// limit.
+func (b *Bus) Dead(ctx context.Context, after uint64, limit int) ([]DeadLetter, error) {
+	var all []DeadLetter
+	for len(all) < limit {
+		msg, err := b.streams.dead.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject("dlq.>"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list dead letters: %w", err)
+		}
+		after = msg.Sequence
+		var d DeadLetter
+		if err := json.Unmarshal(msg.Data, &d); err != nil {
+			d = DeadLetter{At: msg.Time, Reason: "damaged: " + err.Error(), Raw: msg.Data}
+		}
+		d.Seq = msg.Sequence
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// Resubmit sends a dead letter on its way again, under a new id so that it is
+// not taken for a repeat, and removes it.
+func (b *Bus) Resubmit(ctx context.Context, seq uint64) error {
+	d, err := b.letter(ctx, seq)
+	if err != nil {
+		return err
+	}
+	again := fmt.Sprintf(":again%d", seq)
+	switch {
+	case d.In != nil:
+		d.In.ID += again
+		err = b.PublishInbound(ctx, *d.In, false)
+	case d.Out != nil:
+		d.Out.ID += again
+		err = b.PublishOutbound(ctx, *d.Out)
+	default:
+		err = errors.New("it is damaged and can only be dropped")
+	}
+	if err != nil {
+		return fmt.Errorf("resubmit dead letter %d: %w", seq, err)
+	}
+	return b.DropDead(ctx, seq)
+}
+
+// DropDead removes a dead letter.
+func (b *Bus) DropDead(ctx context.Context, seq uint64) error {
+	if _, err := b.letter(ctx, seq); err != nil {
+		return err
+	}
+	if err := b.streams.dead.DeleteMsg(ctx, seq); err != nil {
+		return fmt.Errorf("drop dead letter %d: %w", seq, err)
+	}
+	return nil
+}
+
+func (b *Bus) letter(ctx context.Context, seq uint64) (d DeadLetter, err error) {
+	msg, err := b.streams.dead.GetMsg(ctx, seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return d, fmt.Errorf("dead letter %d: %w", seq, ErrNoLetter)
+	}
+	if err != nil {
+		return d, fmt.Errorf("dead letter %d: %w", seq, err)
+	}
+	if err := json.Unmarshal(msg.Data, &d); err != nil {
+		return DeadLetter{Raw: msg.Data, Reason: err.Error()}, nil
+	}
+	return d, nil
+}
+
+// putDead stores a dead letter once, however often it is tried.
+func (b *Bus) putDead(ctx context.Context, subject, id string, d DeadLetter) error {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("encode dead letter: %w", err)
+	}
+	msg := nats.NewMsg(subject)
+	msg.Data = data
+	msg.Header.Set(jetstream.MsgIDHeader, "dead:"+id)
+	_, err = b.publish(ctx, msg)
+	return err
+}
+
+// bury moves a message that cannot be read out of the mailbox.
+func (b *Bus) bury(ctx context.Context, sid chat.SessionKey, msg *jetstream.RawStreamMsg, reason string) error {
+	b.log.Error("inbound message is dead", "session", sid, "reason", reason)
+	d := DeadLetter{At: time.Now(), Reason: reason, Raw: msg.Data}
+	if err := b.putDead(ctx, "dlq.in."+string(sid), fmt.Sprintf("in:%d", msg.Sequence), d); err != nil {
+		return err
+	}
+	return b.streams.in.DeleteMsg(ctx, msg.Sequence)
+}
+
+// buryInputs copies the inputs of a record that gives them up.
+func (m *Mailbox) buryInputs(ctx context.Context, r chat.Record) error {
+	for _, input := range r.Inputs {
+		msg, err := m.b.streams.in.GetMsg(ctx, input.Seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue // buried before a crash
+		}
+		if err != nil {
+			return fmt.Errorf("read dead message: %w", err)
+		}
+		d := DeadLetter{At: r.At, Reason: r.Dead}
+		var in chat.Inbound
+		if err := json.Unmarshal(msg.Data, &in); err == nil {
+			d.In = &in
+		} else {
+			d.Raw = msg.Data
+		}
+		if err := m.b.putDead(ctx, "dlq.in."+string(m.sid), input.ID, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bus) buryOutbound(ctx context.Context, msg jetstream.Msg, reason string) error {
+	b.log.Error("outbound message is dead", "subject", msg.Subject(), "reason", reason)
+	d := DeadLetter{At: time.Now(), Reason: reason}
+	var out chat.Outbound
+	if err := json.Unmarshal(msg.Data(), &out); err == nil {
+		d.Out = &out
+	} else {
+		d.Raw = msg.Data()
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return err
+	}
+	return b.putDead(ctx, "dlq."+msg.Subject(), fmt.Sprintf("out:%d", meta.Sequence.Stream), d)
+}

@@ -1,0 +1,280 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"magpie/chat"
+)
+
+// Mailbox is everything waiting in one chat, for the worker that holds it. Its
+// methods may be used by several goroutines of the owner, until the owner
+// returns.
+type Mailbox struct {
+	b        *Bus
+	sid      chat.SessionKey
+	slot     *slot
+	stop     context.Context // of the worker: take nothing new
+	orphaned bool            // an earlier holder died
+
+	bell    chan struct{} // something may be new in the stream
+	arrived chan struct{}
+	control chan chat.Delivery
+
+	mu       sync.Mutex
+	unread   bool              // the stream may hold what was not read
+	next     uint64            // read from this sequence on
+	cursor   uint64            // last input that is answered
+	last     uint64            // sequence of the last record in HIST
+	record   *chat.Record      // the last record while its tail may be unfinished
+	queue    []chat.Delivery   // read, not taken
+	lanes    map[uint64]string // lane of every message read and not yet removed
+	answered map[string]bool   // ids answered during this hold
+	begun    time.Time
+}
+
+func newMailbox(b *Bus, sid chat.SessionKey) *Mailbox {
+	return &Mailbox{
+		b: b, sid: sid, next: 1, unread: true,
+		bell:    make(chan struct{}, 1),
+		arrived: make(chan struct{}, 1),
+		// As many as the stream holds of them at most, so filling never blocks.
+		control:  make(chan chat.Delivery, mailboxLimit+1),
+		lanes:    map[uint64]string{},
+		answered: map[string]bool{},
+	}
+}
+
+// Session is the chat's key.
+func (m *Mailbox) Session() chat.SessionKey { return m.sid }
+
+// Arrived signals, with a capacity of one, that Take may have something new.
+func (m *Mailbox) Arrived() <-chan struct{} { return m.arrived }
+
+// Control hands out commands and presses. Each must be given to Done.
+func (m *Mailbox) Control() <-chan chat.Delivery { return m.control }
+
+// Take returns the chat's oldest message that was not taken, false when there
+// is none now or the worker is to stop. Messages whose id was answered before
+// are skipped. It blocks while no turn slot is free.
+func (m *Mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
+	for {
+		if m.stop.Err() != nil {
+			return chat.Delivery{}, false, nil
+		}
+		d, ok, err := m.pop(ctx)
+		if err != nil || !ok {
+			return chat.Delivery{}, false, err
+		}
+		again, err := m.isAnswered(ctx, d.ID)
+		if err != nil {
+			m.putBack(d)
+			return chat.Delivery{}, false, err
+		}
+		if again {
+			if err := m.remove(ctx, []chat.Input{{Seq: d.Seq, ID: d.ID}}); err != nil {
+				return chat.Delivery{}, false, err
+			}
+			continue
+		}
+		if err := m.slot.take(ctx); err != nil {
+			m.putBack(d)
+			return chat.Delivery{}, false, err
+		}
+		return d, true, nil
+	}
+}
+
+func (m *Mailbox) pop(ctx context.Context) (chat.Delivery, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fill(ctx); err != nil {
+		return chat.Delivery{}, false, err
+	}
+	if len(m.queue) == 0 {
+		return chat.Delivery{}, false, nil
+	}
+	d := m.queue[0]
+	m.queue = m.queue[1:]
+	return d, true, nil
+}
+
+func (m *Mailbox) putBack(d chat.Delivery) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queue = append([]chat.Delivery{d}, m.queue...)
+}
+
+func (m *Mailbox) isAnswered(ctx context.Context, id string) (bool, error) {
+	m.mu.Lock()
+	here := m.answered[id]
+	m.mu.Unlock()
+	if here {
+		return true, nil
+	}
+	_, err := m.b.streams.seen.Get(ctx, hashToken(id))
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return false, nil
+	}
+	return false, fmt.Errorf("look up id %q: %w", id, err)
+}
+
+// Done says that a command or press was dealt with.
+func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
+	if err := m.remember(ctx, []chat.Input{{Seq: d.Seq, ID: d.ID}}); err != nil {
+		return err
+	}
+	if err := m.b.streams.in.DeleteMsg(ctx, d.Seq); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return fmt.Errorf("remove control message: %w", err)
+	}
+	m.mu.Lock()
+	delete(m.lanes, d.Seq)
+	m.mu.Unlock()
+	return nil
+}
+
+// begin reads where the chat stands.
+func (m *Mailbox) begin(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begun = time.Now()
+	last, err := m.b.streams.hist.GetLastMsgForSubject(ctx, "hist."+string(m.sid))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read last record: %w", err)
+	}
+	var e entry
+	if err := json.Unmarshal(last.Data, &e); err != nil {
+		return fmt.Errorf("last record of chat %s is damaged: %w", m.sid, err)
+	}
+	m.last, m.cursor, m.record = last.Sequence, e.Cursor, &e.Record
+	return nil
+}
+
+// listen fills the mailbox whenever the bell rings, so that commands are seen
+// while a turn runs.
+func (m *Mailbox) listen(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.bell:
+		}
+		m.mu.Lock()
+		err := m.fill(ctx)
+		more := len(m.queue) > 0
+		m.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			m.b.log.Warn("mailbox not read, the next wake-up tries again", "session", m.sid, "err", err)
+		}
+		if more {
+			signal(m.arrived)
+		}
+	}
+}
+
+// ring says that the stream may hold something new.
+func (m *Mailbox) ring() {
+	m.mu.Lock()
+	m.unread = true
+	m.mu.Unlock()
+	signal(m.bell)
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// fill reads all that is new in the stream; m.mu is held.
+func (m *Mailbox) fill(ctx context.Context) error {
+	for m.unread {
+		m.unread = false
+		if err := m.read(ctx); err != nil {
+			m.unread = true
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Mailbox) read(ctx context.Context) error {
+	for {
+		msg, err := m.b.streams.in.GetMsg(ctx, m.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read mailbox: %w", err)
+		}
+		_, lane, _ := parseIn(msg.Subject)
+		m.lanes[msg.Sequence] = lane
+		if err := m.sort(ctx, msg, lane); err != nil {
+			return err
+		}
+		m.next = msg.Sequence + 1
+	}
+}
+
+// sort puts a message where it belongs: to the commands, to the queue, or, if
+// it was answered already and only the removal is missing, away.
+func (m *Mailbox) sort(ctx context.Context, msg *jetstream.RawStreamMsg, lane string) error {
+	if lane != laneControl && msg.Sequence <= m.cursor {
+		return m.finishTail(ctx, msg)
+	}
+	d := chat.Delivery{Seq: msg.Sequence, Again: m.isAgain(msg.Time)}
+	if err := json.Unmarshal(msg.Data, &d.Inbound); err != nil {
+		return m.b.bury(ctx, m.sid, msg, fmt.Sprintf("message is no valid JSON: %v", err))
+	}
+	if lane == laneControl {
+		m.control <- d
+	} else {
+		m.queue = append(m.queue, d)
+	}
+	return nil
+}
+
+// isAgain: embedded, all that was stored before this process began may have
+// been begun by the last one; with an external server, what a holder left
+// behind whose lease ran out.
+func (m *Mailbox) isAgain(stored time.Time) bool {
+	if m.b.srv != nil {
+		return stored.Before(m.b.started)
+	}
+	return m.orphaned && stored.Before(m.begun)
+}
+
+// waiting reports whether the stream holds something that this hold has not
+// dealt with.
+func (m *Mailbox) waiting(ctx context.Context) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.queue) > 0 || len(m.control) > 0 {
+		return true
+	}
+	_, err := m.b.streams.in.GetMsg(ctx, m.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
+	return err == nil
+}
+
+// parseIn reads session and lane out of a subject of the IN stream.
+func parseIn(subject string) (chat.SessionKey, string, bool) {
+	parts := strings.Split(subject, ".")
+	if len(parts) != 3 || parts[0] != "in" {
+		return "", "", false
+	}
+	return chat.SessionKey(parts[1]), parts[2], true
+}
