@@ -18,8 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -77,7 +77,7 @@ type Bus struct {
 	js      jetstream.JetStream
 	streams streams
 	started time.Time
-	full    atomic.Bool
+	room    room
 
 	mediaMu sync.Mutex
 	media   jetstream.ObjectStore
@@ -184,7 +184,7 @@ func (b *Bus) connect(ctx context.Context) error {
 	}
 	nc, err := nats.Connect(url, opts...)
 	if err != nil {
-		return fmt.Errorf("connect to the bus at %q: %w", url, err)
+		return fmt.Errorf("connect to the bus at %s: %w", b.where(), err)
 	}
 	b.nc = nc
 	b.js, err = jetstream.New(nc,
@@ -195,6 +195,18 @@ func (b *Bus) connect(ctx context.Context) error {
 		return fmt.Errorf("open JetStream: %w", err)
 	}
 	return nil
+}
+
+// where names the server without the password that its URL may hold.
+func (b *Bus) where() string {
+	var safe []string
+	for _, s := range strings.Split(b.opts.URL, ",") {
+		if i := strings.LastIndex(s, "@"); i >= 0 {
+			s = "nats://***" + s[i:]
+		}
+		safe = append(safe, s)
+	}
+	return strings.Join(safe, ",")
 }
 
 func (b *Bus) security() []nats.Option {
@@ -216,7 +228,7 @@ func (b *Bus) Health(ctx context.Context) error {
 	switch {
 	case !b.nc.IsConnected():
 		return errors.New("bus: not connected")
-	case b.full.Load():
+	case b.room.isFull():
 		return fmt.Errorf("bus: %w: new messages are refused until there is room", ErrStoreFull)
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

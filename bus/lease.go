@@ -94,7 +94,8 @@ func (l *lease) renew(ctx context.Context, lost context.CancelCauseFunc, sent ti
 	defer close(l.finished)
 	defer lost(context.Canceled)
 	life := l.b.opts.Lease
-	deadline := time.NewTimer(time.Until(sent.Add(life - life/leaseMargin)))
+	until := sent.Add(life - life/leaseMargin)
+	deadline := time.NewTimer(time.Until(until))
 	defer deadline.Stop()
 	tick := time.NewTicker(life / 3)
 	defer tick.Stop()
@@ -107,6 +108,11 @@ func (l *lease) renew(ctx context.Context, lost context.CancelCauseFunc, sent ti
 			return
 		case <-tick.C:
 		}
+		// After a pause of the whole process both timers have fired.
+		if time.Now().After(until) {
+			lost(ErrLost)
+			return
+		}
 		sent := time.Now()
 		once, cancel := context.WithTimeout(ctx, life/leaseMargin)
 		rev, err := l.put(once, l.rev)
@@ -114,7 +120,8 @@ func (l *lease) renew(ctx context.Context, lost context.CancelCauseFunc, sent ti
 		switch {
 		case err == nil:
 			l.rev = rev
-			deadline.Reset(time.Until(sent.Add(life - life/leaseMargin)))
+			until = sent.Add(life - life/leaseMargin)
+			deadline.Reset(time.Until(until))
 		case errors.Is(err, errConflict):
 			// An acknowledgement that was lost on its way looks the same; giving
 			// up is right in both cases.

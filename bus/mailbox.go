@@ -143,11 +143,18 @@ func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
 	return nil
 }
 
-// begin reads where the chat stands.
+// begin reads where the chat stands and what is waiting.
 func (m *Mailbox) begin(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begun = time.Now()
+	if err := m.readCursor(ctx); err != nil {
+		return err
+	}
+	return m.fill(ctx)
+}
+
+func (m *Mailbox) readCursor(ctx context.Context) error {
 	last, err := m.b.streams.hist.GetLastMsgForSubject(ctx, "hist."+string(m.sid))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil

@@ -44,7 +44,7 @@ func (m *Media) bucket(ctx context.Context) (jetstream.ObjectStore, error) {
 // Put stores a file and returns its reference and size in bytes. Nothing is
 // stored when r fails.
 func (m *Media) Put(ctx context.Context, name, mime string, r io.Reader) (ref string, size int64, err error) {
-	if m.b.full.Load() {
+	if !m.b.room.take(0) {
 		return "", 0, fmt.Errorf("store file: %w", ErrStoreFull)
 	}
 	s, err := m.bucket(ctx)
@@ -59,6 +59,7 @@ func (m *Media) Put(ctx context.Context, name, mime string, r io.Reader) (ref st
 	if err != nil {
 		return "", 0, fmt.Errorf("store file: %w", err)
 	}
+	m.b.room.take(int64(info.Size))
 	return ref, int64(info.Size), nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,6 +19,7 @@ const (
 	errWrongLastSequence = 10071
 	errStoreFailed       = 10077 // also: a limit of a DiscardNew stream
 	errNoStorage         = 10047
+	errNoResources       = 10023 // the server's own limit
 	errStreamNotMatch    = 10060
 )
 
@@ -31,7 +31,7 @@ const (
 // A repeated ID may be stored a second time (the server remembers ids for two
 // minutes only); it is the holder of the mailbox that skips it.
 func (b *Bus) PublishInbound(ctx context.Context, in chat.Inbound, control bool) error {
-	if b.full.Load() {
+	if !b.room.take(int64(len(in.Text)) + headerRoom) {
 		return fmt.Errorf("publish %s: %w", in.ID, ErrStoreFull)
 	}
 	sid := in.Addr.Session()
@@ -40,9 +40,6 @@ func (b *Bus) PublishInbound(ctx context.Context, in chat.Inbound, control bool)
 		lane = laneControl
 	}
 	if _, err := b.publishJSON(ctx, "in."+string(sid)+"."+lane, in.ID, in); err != nil {
-		if errors.Is(err, ErrStoreFull) {
-			b.full.Store(true)
-		}
 		return err
 	}
 	b.wake(sid, control)
@@ -114,7 +111,7 @@ func refusal(err error) error {
 	switch api.ErrorCode {
 	case errWrongLastSequence:
 		return fmt.Errorf("%w: %w", errConflict, err)
-	case errNoStorage:
+	case errNoStorage, errNoResources:
 		return fmt.Errorf("%w: %w", ErrStoreFull, err)
 	case errStoreFailed:
 		if strings.Contains(api.Description, "per subject") {
@@ -144,71 +141,7 @@ func (b *Bus) checkGrants(ctx context.Context) error {
 		if errors.As(err, &api) && api.ErrorCode == errStreamNotMatch {
 			continue
 		}
-		return fmt.Errorf("the bus at %s does not let this program publish to %q: check the permissions of its user: %w", b.opts.URL, subject, err)
+		return fmt.Errorf("the bus at %s does not let this program publish to %q: check the permissions of its user: %w", b.where(), subject, err)
 	}
 	return nil
-}
-
-// Room kept free in the store: above the upper mark new messages are refused,
-// so that turns under way can still be committed; below the lower one they
-// are taken again.
-const (
-	roomUpper = 0.90
-	roomLower = 0.85
-	// minFree is how much of the disk itself must stay free, in bytes.
-	minFree = 64 << 20
-)
-
-// watchRoom keeps b.full true while the store or its disk is nearly full.
-func (b *Bus) watchRoom() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		b.checkRoom()
-		select {
-		case <-b.closing:
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-func (b *Bus) checkRoom() {
-	used, limit := b.storeUse()
-	mark := roomUpper
-	if b.full.Load() {
-		mark = roomLower
-	}
-	full := limit > 0 && float64(used) >= mark*float64(limit) || b.diskFull()
-	if was := b.full.Swap(full); was != full {
-		b.log.Warn("message store", "full", full, "bytes", used, "limit", limit)
-	}
-}
-
-func (b *Bus) storeUse() (used, limit int64) {
-	if b.srv != nil {
-		v, err := b.srv.Jsz(nil)
-		if err != nil {
-			return 0, 0
-		}
-		return int64(v.Store), v.Config.MaxStore
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
-	defer cancel()
-	info, err := b.js.AccountInfo(ctx)
-	if err != nil {
-		return 0, 0
-	}
-	return int64(info.Store), info.Limits.MaxStore
-}
-
-func (b *Bus) diskFull() bool {
-	if b.srv == nil {
-		return false
-	}
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(b.opts.Dir, &st); err != nil {
-		return false
-	}
-	return st.Bavail*uint64(st.Bsize) < minFree
 }
