@@ -174,7 +174,6 @@ func (m *Mailbox) removeLocked(ctx context.Context, inputs []chat.Input) error {
 		if err != nil && !errors.As(err, &api) {
 			return fmt.Errorf("remove message %d: %w", in.Seq, err)
 		}
-		delete(m.lanes, in.Seq)
 	}
 	return nil
 }

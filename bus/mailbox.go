@@ -29,25 +29,26 @@ type Mailbox struct {
 	control chan chat.Delivery
 
 	mu       sync.Mutex
-	unread   bool              // the stream may hold what was not read
-	next     uint64            // read from this sequence on
-	cursor   uint64            // last input that is answered
-	last     uint64            // sequence of the last record in HIST
-	record   *chat.Record      // the last record while its tail may be unfinished
-	queue    []chat.Delivery   // read, not taken
-	lanes    map[uint64]string // lane of every message read and not yet removed
-	answered map[string]bool   // ids answered during this hold
+	unread   bool            // the stream may hold what was not read
+	next     uint64          // read from this sequence on
+	cursor   uint64          // last input that is answered
+	last     uint64          // sequence of the last record in HIST
+	record   *chat.Record    // the last record while its tail may be unfinished
+	queue    []chat.Delivery // read, not taken
+	controls []chat.Delivery // read, for control when it has room again
+	answered map[string]bool // ids answered during this hold
 	begun    time.Time
 }
+
+// controlAhead is how many commands stand ready for the owner at once.
+const controlAhead = 4
 
 func newMailbox(b *Bus, sid chat.SessionKey) *Mailbox {
 	return &Mailbox{
 		b: b, sid: sid, next: 1, unread: true,
-		bell:    make(chan struct{}, 1),
-		arrived: make(chan struct{}, 1),
-		// As many as the stream holds of them at most, so filling never blocks.
-		control:  make(chan chat.Delivery, mailboxLimit+1),
-		lanes:    map[uint64]string{},
+		bell:     make(chan struct{}, 1),
+		arrived:  make(chan struct{}, 1),
+		control:  make(chan chat.Delivery, controlAhead),
 		answered: map[string]bool{},
 	}
 }
@@ -138,9 +139,17 @@ func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
 		return fmt.Errorf("remove control message: %w", err)
 	}
 	m.mu.Lock()
-	delete(m.lanes, d.Seq)
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	m.feed()
 	return nil
+}
+
+// feed makes commands ready as far as there is room; m.mu is held.
+func (m *Mailbox) feed() {
+	for len(m.controls) > 0 && len(m.control) < cap(m.control) {
+		m.control <- m.controls[0]
+		m.controls = m.controls[1:]
+	}
 }
 
 // begin reads where the chat stands and what is waiting.
@@ -229,7 +238,6 @@ func (m *Mailbox) read(ctx context.Context) error {
 			return fmt.Errorf("read mailbox: %w", err)
 		}
 		_, lane, _ := parseIn(msg.Subject)
-		m.lanes[msg.Sequence] = lane
 		if err := m.sort(ctx, msg, lane); err != nil {
 			return err
 		}
@@ -248,7 +256,8 @@ func (m *Mailbox) sort(ctx context.Context, msg *jetstream.RawStreamMsg, lane st
 		return m.b.bury(ctx, m.sid, msg, fmt.Sprintf("message is no valid JSON: %v", err))
 	}
 	if lane == laneControl {
-		m.control <- d
+		m.controls = append(m.controls, d)
+		m.feed()
 	} else {
 		m.queue = append(m.queue, d)
 	}
@@ -270,7 +279,7 @@ func (m *Mailbox) isAgain(stored time.Time) bool {
 func (m *Mailbox) waiting(ctx context.Context) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.queue) > 0 || len(m.control) > 0 {
+	if len(m.queue)+len(m.control)+len(m.controls) > 0 {
 		return true
 	}
 	_, err := m.b.streams.in.GetMsg(ctx, m.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))

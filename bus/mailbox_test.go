@@ -191,6 +191,22 @@ func TestControlDuringTurnAndWithoutSlot(t *testing.T) {
 	}
 }
 
+func TestManyCommandsWaiting(t *testing.T) {
+	b := bustest.New(t)
+	for i := range 50 {
+		if err := b.PublishInbound(testContext(t), inbound("c", "1", i), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make(chan chat.Delivery, 100)
+	own(t, b, collect(got), nil)
+	for i := range 50 {
+		if d := receive(t, got); d.Text != fmt.Sprint(i) {
+			t.Fatalf("command %d is %q", i, d.Text)
+		}
+	}
+}
+
 func TestRepeatedInboundIDAfterRestartIsSkipped(t *testing.T) {
 	dir := t.TempDir()
 	ctx := testContext(t)
