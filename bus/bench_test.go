@@ -48,7 +48,7 @@ func benchTurns(b *testing.B, sync time.Duration, chats int) {
 			_, err := fmt.Sscan(out.Addr.Chat, &i)
 			delivered[i] <- struct{}{}
 			return err
-		})
+		}, nil)
 	}()
 	var next atomic.Int64
 	workers := make(chan error, chats)

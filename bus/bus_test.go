@@ -46,7 +46,7 @@ func own(t testing.TB, b *bus.Bus, owner bus.Owner, o *bus.WorkerOptions) (stop 
 
 func dispatch(t testing.TB, b *bus.Bus, channel string, h bus.Handler[chat.Outbound]) (stop func()) {
 	t.Helper()
-	return background(t, func(ctx context.Context) error { return b.Dispatch(ctx, channel, h) })
+	return background(t, func(ctx context.Context) error { return b.Dispatch(ctx, channel, h, nil) })
 }
 
 func background(t testing.TB, run func(context.Context) error) (stop func()) {

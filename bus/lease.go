@@ -55,6 +55,34 @@ func (b *Bus) acquire(ctx context.Context, key string) (*lease, context.Context,
 	return l, held, nil
 }
 
+// Hold runs fn while this process alone, of all that ask, holds the name; it
+// waits for its turn, and runs fn again whenever fn has returned. The context
+// of fn ends with ctx and before the lease does. It blocks until ctx ends and fn
+// has returned.
+func (b *Bus) Hold(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return b.hold(ctx, ctx, "hold."+encodeToken(name), fn)
+}
+
+// hold is Hold with two contexts: stop ends the waiting, work is the parent of
+// fn's.
+func (b *Bus) hold(stop, work context.Context, key string, fn func(ctx context.Context) error) error {
+	for stop.Err() == nil {
+		l, held, err := b.acquire(work, key)
+		if err == nil {
+			err = fn(held)
+			l.release()
+		}
+		if err != nil && !errors.Is(err, errHeld) && stop.Err() == nil {
+			b.log.Warn("lease is asked for again", "lease", key, "err", err)
+		}
+		select {
+		case <-stop.Done():
+		case <-time.After(b.opts.Lease / 10):
+		}
+	}
+	return nil
+}
+
 // put writes the lease if its last revision is rev, with a new life time. A
 // plain Update of the bucket would drop the life time.
 func (l *lease) put(ctx context.Context, rev uint64) (uint64, error) {

@@ -41,29 +41,23 @@ const (
 
 // Dispatch delivers the queue of one channel instance: messages of one chat
 // one after the other in order, chats side by side. Over all processes one at
-// a time does it, the others wait for its lease. When ctx ends, nothing new is
+// a time does it, the others wait for its lease; holding, if not nil, is told
+// when this one begins and when it has ended. When ctx ends, nothing new is
 // begun, and calls of h under way have a few seconds to end before their own
 // context does: a send that is cut off may have arrived. It blocks until every
 // call of h has returned.
-func (b *Bus) Dispatch(ctx context.Context, channel string, h Handler[chat.Outbound]) error {
+func (b *Bus) Dispatch(ctx context.Context, channel string, h Handler[chat.Outbound], holding func(bool)) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(sendGrace, cancel) })()
-	for ctx.Err() == nil {
-		l, held, err := b.acquire(work, "out."+encodeToken(channel))
-		if err == nil {
-			err = b.drain(ctx, held, channel, h)
-			l.release()
-		}
-		if err != nil && !errors.Is(err, errHeld) && ctx.Err() == nil {
-			b.log.Warn("dispatch begins again", "channel", channel, "err", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(b.opts.Lease / 10):
-		}
+	if holding == nil {
+		holding = func(bool) {}
 	}
-	return nil
+	return b.hold(ctx, work, "out."+encodeToken(channel), func(held context.Context) error {
+		holding(true)
+		defer holding(false)
+		return b.drain(ctx, held, channel, h)
+	})
 }
 
 // drain consumes the queue while the lease is held. The consumer is made anew

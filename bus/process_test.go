@@ -312,3 +312,27 @@ func TestZombieCommitIsRefused(t *testing.T) {
 		t.Errorf("%d records, %v; want 1", len(records), err)
 	}
 }
+
+// Two who ask for the same name never hold it at once, and both get their turn.
+func TestHoldIsForOneAtATime(t *testing.T) {
+	b := bustest.New(t)
+	var mu sync.Mutex
+	inside, turns := 0, map[string]int{}
+	hold := func(name string) {
+		background(t, func(ctx context.Context) error {
+			return b.Hold(ctx, "telegram", func(ctx context.Context) error {
+				mu.Lock()
+				if inside++; inside > 1 {
+					t.Error("held twice at once")
+				}
+				turns[name]++
+				inside--
+				mu.Unlock()
+				return nil
+			})
+		})
+	}
+	hold("a")
+	hold("b")
+	until(t, "both had their turn", func() bool { mu.Lock(); defer mu.Unlock(); return turns["a"] > 1 && turns["b"] > 1 })
+}
