@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"magpie/agent/command"
+	"magpie/agent/settings"
+	"magpie/bus"
+	"magpie/chat"
+)
+
+// noticeEvery is how often a chat is told that its mailbox is full.
+const noticeEvery = time.Minute
+
+// intake is the last step of the way in: it puts a message into its chat's
+// mailbox. What the bus refuses for good is told to the person and counts as
+// taken; what it cannot take now is an error, so that the platform brings it
+// again.
+type intake struct {
+	bus *bus.Bus
+	log *slog.Logger
+	now func() time.Time
+}
+
+func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
+	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
+	if strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 && in.Press == nil {
+		i.log.Debug("empty message skipped", "session", in.Addr.Session(), "id", in.ID)
+		return nil
+	}
+	if in.V == 0 {
+		in.V = chat.Version
+	}
+	if in.Origin == "" {
+		in.Origin = chat.FromPerson
+	}
+	if in.Trace == "" {
+		in.Trace = newTrace()
+	}
+	err := i.bus.PublishInbound(ctx, in, in.Press != nil || command.Is(in.Text))
+	switch {
+	case errors.Is(err, bus.ErrMailboxFull):
+		return i.tell(ctx, in, "full", fullNotice)
+	case errors.Is(err, bus.ErrTooLarge):
+		return i.tell(ctx, in, "large", largeNotice)
+	}
+	return err
+}
+
+var (
+	fullNotice = map[string]string{
+		settings.English: "There are 100 messages of this chat waiting already, so I did not take this one. Please send it again later, or /stop what I am doing.",
+		settings.Chinese: "这个会话已有 100 条消息在排队，这一条我没有收下。请稍后再发，或用 /stop 停止我正在做的事。",
+	}
+	largeNotice = map[string]string{
+		settings.English: "This message is too long for me. Please send it as a file.",
+		settings.Chinese: "这条消息太长了，请以文件形式发送。",
+	}
+)
+
+// tell says in the chat why a message was not taken, at most once a minute.
+func (i *intake) tell(ctx context.Context, in chat.Inbound, why string, notice map[string]string) error {
+	i.log.Warn("message refused", "why", why, "channel", in.Addr.Channel, "session", in.Addr.Session(), "trace", in.Trace)
+	window := i.now().Truncate(noticeEvery).Unix()
+	return i.bus.PublishOutbound(ctx, chat.Outbound{
+		Meta: chat.Meta{
+			V: chat.Version, ID: fmt.Sprintf("out:%s:%s:%d", in.Addr.Session(), why, window),
+			Trace: in.Trace, At: i.now(), Addr: in.Addr,
+		},
+		Text: notice[settings.Lang(settings.Settings{}, in.From, in.Text)],
+	})
+}
+
+// newTrace returns the id under which one message can be followed.
+func newTrace() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
