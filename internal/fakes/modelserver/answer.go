@@ -1,0 +1,88 @@
+package modelserver
+
+import (
+	"fmt"
+	"time"
+)
+
+// Answer says what the server does with a request. The zero Answer is an empty
+// reply.
+type Answer struct {
+	Text     string
+	Thinking string // reasoning before the text
+	Calls    []Call
+	Stop     string        // "" (end, or tools when there are calls), "length", "filter"
+	Usage    Usage         // zero: four bytes a token
+	Delay    time.Duration // before the first byte
+	Pause    time.Duration // before every further piece of text
+	Chunks   int           // how many pieces Text is streamed in; 0 = 3
+	Fault    Fault
+	// Status and Body, when one is set, are the whole answer, streamed or not.
+	// A Status from 400 on without Body gets the error text that the vendor
+	// sends with it.
+	Status int
+	Body   string
+	Header map[string]string
+}
+
+// Usage counts tokens. Input includes what was read from and written to a
+// cache, whatever the API.
+type Usage struct {
+	Input, Output, CacheRead, CacheWrite int
+}
+
+// Fault is a way in which an answer goes wrong.
+type Fault int
+
+// The faults. The first piece of a streamed answer is the first chunk of text.
+const (
+	None      Fault = iota
+	Hang            // no byte until the client gives up
+	Stall           // silence after the first piece
+	Cut             // the connection is cut after the first piece
+	Short           // the stream ends in good order after the first piece, without its end
+	TooLong         // refused: the prompt does not fit
+	NoBalance       // refused: the account has no money
+)
+
+// Echo answers "echo: " and the last user text.
+func Echo(r Request) Answer { return Answer{Text: "echo: " + r.LastUser()} }
+
+// pieces cuts text into n parts that together are the text, cutting no rune.
+func pieces(text string, n int) []string {
+	if text == "" {
+		return nil
+	}
+	runes := []rune(text)
+	if n <= 0 {
+		n = 3
+	}
+	n = min(n, len(runes))
+	out := make([]string, 0, n)
+	for i := range n {
+		out = append(out, string(runes[i*len(runes)/n:(i+1)*len(runes)/n]))
+	}
+	return out
+}
+
+// named gives every call an id.
+func named(calls []Call, n int) []Call {
+	out := append([]Call(nil), calls...)
+	for i := range out {
+		if out[i].ID == "" {
+			out[i].ID = fmt.Sprintf("call_%d_%d", n, i)
+		}
+	}
+	return out
+}
+
+func (a Answer) usage(r Request) Usage {
+	if a.Usage != (Usage{}) {
+		return a.Usage
+	}
+	out := len(a.Text) + len(a.Thinking)
+	for _, c := range a.Calls {
+		out += len(c.Name) + len(c.Args)
+	}
+	return Usage{Input: len(r.Body)/4 + 1, Output: out/4 + 1}
+}
