@@ -1,0 +1,201 @@
+package render
+
+import "strings"
+
+// Trailing spaces, which nobody sees, tell Join what was added at a seam.
+const (
+	joinLines  = " "  // between two lines of code, or two rows of a table
+	joinInside = "  " // inside a line of code or of a quote
+)
+
+// part is the text from one seam to the next with everything it needs to
+// stand alone.
+func (l *layout) part(from, to int) string {
+	start, in := l.opening(from)
+	text := start + l.src[from:to]
+	if c := l.containerAt(from); c != nil && !c.code {
+		tail := max(0, to-max(c.end, from))
+		text = outdent(text[:len(text)-tail], c.quote, in) + text[len(text)-tail:]
+	}
+	if to >= len(l.src) {
+		return strings.TrimRight(text, " \t\n")
+	}
+	lineCut := l.atLineStart(to)
+	r := l.regionAt(to)
+	switch {
+	case r != nil && !r.table && lineCut:
+		return strings.TrimSuffix(text, "\n") + l.closing(r, from) + joinLines
+	case r != nil && !r.table:
+		return text + l.closing(r, from) + joinInside
+	case r != nil && lineCut:
+		return strings.TrimRight(text, " \t\n") + joinLines
+	}
+	text = strings.TrimRight(text, " \t\n")
+	if c := l.containerAt(to); c != nil && c.quote && !lineCut {
+		text += joinInside
+	}
+	return text
+}
+
+// opening is what must stand before the text at from. inside says that the
+// part then begins in the middle of a line.
+func (l *layout) opening(from int) (start string, inside bool) {
+	inside = !l.atLineStart(from)
+	if r := l.regionAt(from); r != nil {
+		switch {
+		case !inside:
+			return r.open, false
+		case !r.table:
+			return r.open + r.prefix, false // begins with the line of the fence
+		}
+	}
+	c := l.containerAt(from)
+	switch {
+	case c == nil || !inside:
+	case c.quote:
+		start = "> "
+	case c.code:
+		start = "    "
+	}
+	return start, inside
+}
+
+// closing is what closes the code of r in a part that starts at from: with
+// the indentation that outdent has left.
+func (l *layout) closing(r *region, from int) string {
+	c := l.containerAt(from)
+	if c == nil || c.code || c.end <= r.start {
+		return r.shut
+	}
+	start, in := l.opening(from)
+	return "\n" + outdentBy(r.shut[1:], c.quote, firstIndent(start+l.src[from:r.end], c.quote, in))
+}
+
+// outdent moves the lines of a list or quote that was cut to the left, so
+// that they are not taken for indented code.
+func outdent(text string, quote, inside bool) string {
+	n := firstIndent(text, quote, inside)
+	if n == 0 {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		lines[i] = outdentBy(line, quote, n)
+	}
+	return strings.Join(lines, "")
+}
+
+func outdentBy(line string, quote bool, n int) string {
+	prefix, rest := quotePrefix(line, quote)
+	k := 0
+	for k < n && k < len(rest) && rest[k] == ' ' {
+		k++
+	}
+	return prefix + rest[k:]
+}
+
+// firstIndent is the indentation of the first line, or of the second when the
+// first starts in the middle.
+func firstIndent(text string, quote, inside bool) int {
+	if inside {
+		_, text, _ = strings.Cut(text, "\n")
+		text = strings.TrimLeft(text, "\n")
+	}
+	_, rest := quotePrefix(text, quote)
+	return len(rest) - len(strings.TrimLeft(rest, " "))
+}
+
+func quotePrefix(line string, quote bool) (prefix, rest string) {
+	trimmed := strings.TrimLeft(line, " ")
+	if !quote || !strings.HasPrefix(trimmed, ">") {
+		return "", line
+	}
+	n := len(line) - len(trimmed) + 1
+	if strings.HasPrefix(line[n:], " ") {
+		n++
+	}
+	return line[:n], line[n:]
+}
+
+// skip moves a seam over the white space that belongs to neither part.
+func (l *layout) skip(i int) int {
+	if l.fenced(i) {
+		return i
+	}
+	for i < len(l.src) {
+		if l.atLineStart(i) {
+			end := l.lineEnd(i)
+			if strings.TrimSpace(l.src[i:end]) != "" {
+				return i
+			}
+			i = end
+			continue
+		}
+		if c := l.src[i]; c != ' ' && c != '\t' && c != '\n' {
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// Join puts the parts that Split made together again. White space at the seams
+// may differ from the original: a seam becomes an empty line, except in code
+// and tables, where it is restored.
+func Join(parts []string) string {
+	var b strings.Builder
+	for i, p := range parts {
+		mark := seam(parts, i-1)
+		switch {
+		case i == 0:
+		case mark.code && mark.inside:
+			_, p, _ = strings.Cut(p, "\n")
+			p = strings.TrimPrefix(p, mark.prefix)
+		case mark.code:
+			_, p, _ = strings.Cut(p, "\n")
+			b.WriteByte('\n')
+		case mark.table:
+			_, p, _ = strings.Cut(p, "\n")
+			_, p, _ = strings.Cut(p, "\n")
+			b.WriteByte('\n')
+		case mark.inside:
+			b.WriteByte('\n')
+			p = strings.TrimPrefix(p, "> ")
+		default:
+			b.WriteString("\n\n")
+		}
+		if seam(parts, i).code {
+			p = p[:max(0, strings.LastIndexByte(p, '\n'))]
+		}
+		b.WriteString(strings.TrimRight(p, trailing(parts, i)))
+	}
+	return b.String()
+}
+
+// trailing is the white space that may go from the end of part i.
+func trailing(parts []string, i int) string {
+	if seam(parts, i).code {
+		return ""
+	}
+	return " "
+}
+
+type seamMark struct {
+	code, table, inside bool
+	prefix              string // of the closing fence
+}
+
+// seam reads the mark at the end of part i.
+func seam(parts []string, i int) (m seamMark) {
+	if i < 0 || i >= len(parts)-1 || !strings.HasSuffix(parts[i], " ") {
+		return m
+	}
+	p := parts[i]
+	m.inside = strings.HasSuffix(p, joinInside)
+	last := strings.TrimRight(p[strings.LastIndexByte(p, '\n')+1:], " ")
+	fence := strings.TrimLeft(last, " >\t")
+	m.code = len(fence) >= 3 && (strings.Trim(fence, "`") == "" || strings.Trim(fence, "~") == "")
+	m.prefix = last[:len(last)-len(fence)]
+	m.table = !m.code && !m.inside
+	return m
+}
