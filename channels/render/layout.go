@@ -42,13 +42,6 @@ func newLayout(src string) *layout {
 		l.block(n, atBlock)
 		l.addContainer(n)
 	}
-	for _, r := range l.regions {
-		l.firm = append(l.firm, [2]int{r.start, r.body + 1})
-		if !r.table {
-			shutAt := l.lineStart(max(r.body, r.end-1))
-			l.firm = append(l.firm, [2]int{shutAt - 1, r.end})
-		}
-	}
 	l.soft, l.firm = merge(l.soft), merge(l.firm)
 	return l
 }
@@ -82,6 +75,9 @@ func (l *layout) block(n ast.Node, rank int) {
 			rank = atLine
 		}
 		l.seams[at] = rank
+	}
+	if n.Pos() > at { // not between a list marker and its text
+		l.soft = append(l.soft, [2]int{at, n.Pos() + 1})
 	}
 	l.bare = n.Kind() == ast.KindHeading
 	switch n := n.(type) {
@@ -118,8 +114,10 @@ func (l *layout) fence(n *ast.FencedCodeBlock) {
 	}
 	closing := strings.TrimSpace(strings.TrimLeft(l.src[r.end:l.lineEnd(r.end)], " >\t"))
 	if len(closing) >= len(mark) && strings.Trim(closing, mark[:1]) == "" {
+		l.firm = append(l.firm, [2]int{r.end - 1, l.lineEnd(r.end)})
 		r.end = l.lineEnd(r.end)
 	}
+	l.firm = append(l.firm, [2]int{line, r.body + 1})
 	r.open, r.shut = r.prefix+opening+"\n", "\n"+r.prefix+mark
 	l.regions = append(l.regions, r)
 }
@@ -141,6 +139,7 @@ func (l *layout) table(n *extast.Table) {
 	indent := min(len(head)-len(strings.TrimLeft(head, " \t>*+-0123456789.)")), n.Pos()-start)
 	r.prefix = continued(head[:indent])
 	r.open = r.prefix + strings.TrimRight(head[indent:], " \t\n") + "\n"
+	l.firm = append(l.firm, [2]int{start, r.body + 1})
 	l.regions = append(l.regions, r)
 }
 
@@ -152,6 +151,9 @@ func (l *layout) atoms(n ast.Node) {
 		return
 	}
 	from := lines.At(0).Start
+	if n.Kind() == ast.KindHeading {
+		l.soft = append(l.soft, [2]int{l.lineStart(from), from + 1})
+	}
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
 			from = t.Segment.Stop

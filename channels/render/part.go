@@ -31,7 +31,7 @@ func (l *layout) part(from, to int) string {
 		return strings.TrimRight(text, " \t\n") + joinLines
 	}
 	text = strings.TrimRight(text, " \t\n")
-	if c := l.containerAt(to); c != nil && c.quote && !lineCut {
+	if c := l.containerAt(to); c != nil && c.quote && !l.atLineStart(l.skip(to)) {
 		text += joinInside
 	}
 	return text
@@ -149,8 +149,9 @@ func Join(parts []string) string {
 		switch {
 		case i == 0:
 		case mark.code && mark.inside:
-			_, p, _ = strings.Cut(p, "\n")
-			p = strings.TrimPrefix(p, mark.prefix)
+			opening, rest, _ := strings.Cut(p, "\n")
+			prefix := opening[:len(opening)-len(strings.TrimLeft(opening, " >\t"))]
+			p = strings.TrimPrefix(rest, prefix)
 		case mark.code:
 			_, p, _ = strings.Cut(p, "\n")
 			b.WriteByte('\n')
@@ -182,7 +183,6 @@ func trailing(parts []string, i int) string {
 
 type seamMark struct {
 	code, table, inside bool
-	prefix              string // of the closing fence
 }
 
 // seam reads the mark at the end of part i.
@@ -195,7 +195,6 @@ func seam(parts []string, i int) (m seamMark) {
 	last := strings.TrimRight(p[strings.LastIndexByte(p, '\n')+1:], " ")
 	fence := strings.TrimLeft(last, " >\t")
 	m.code = len(fence) >= 3 && (strings.Trim(fence, "`") == "" || strings.Trim(fence, "~") == "")
-	m.prefix = last[:len(last)-len(fence)]
 	m.table = !m.code && !m.inside
 	return m
 }

@@ -1,9 +1,9 @@
 package render
 
 import (
+	"regexp"
 	"sort"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
@@ -31,12 +31,15 @@ func Split(md string, limit int, size func(string) int) []string {
 	if limit <= 0 || size(md) <= limit {
 		return []string{md}
 	}
-	s := &splitter{layout: newLayout(md), limit: limit, size: size}
+	s := &splitter{layout: newLayout(md), limit: limit, size: size, bytes: limit}
 	s.dropWide()
 	var parts []string
 	for from := s.skip(0); from < len(md); {
 		to := s.next(from)
-		parts = append(parts, s.part(from, to))
+		if p := s.part(from, to); strings.TrimSpace(p) != "" {
+			parts = append(parts, p)
+		}
+		s.bytes = max(to-from, 16)
 		from = s.skip(to)
 	}
 	return parts
@@ -46,6 +49,7 @@ type splitter struct {
 	*layout
 	limit int
 	size  func(string) int
+	bytes int // the last part's length: a first guess for the next
 }
 
 // dropWide forgets regions whose wrapping alone would fill half a part: they
@@ -101,7 +105,7 @@ func (s *splitter) smallest(from int) int {
 func (s *splitter) fit(from int) int {
 	bound := s.bound(from)
 	low, high := from, bound+1 // low fits, high does not
-	guess := min(bound, from+s.limit)
+	guess := min(bound, from+s.bytes)
 	for high-low > 1+(low-from)/100 {
 		guess = s.runeStart(guess)
 		if guess <= low {
@@ -171,6 +175,9 @@ var fills = [ranks]int{35, 50, 50, 50, 25, 0}
 
 // best returns the best place to cut in (from, most], or from.
 func (s *splitter) best(from, most int) int {
+	if s.src[most] == '\n' { // dropped at the seam, or with the line
+		most++
+	}
 	strict, loose := [ranks]int{}, [ranks]int{}
 	text, state := s.src[from:s.window(most)], -1
 	for pos := from; len(text) > 0; {
@@ -181,12 +188,15 @@ func (s *splitter) best(from, most int) int {
 		if pos > most {
 			break
 		}
+		if pos < len(s.src) && s.src[pos] == '\n' {
+			continue
+		}
 		rank := s.rank(pos, bounds)
 		if within(s.firm, pos) || (pos-from)*100 < fills[rank]*(most-from) {
 			continue
 		}
 		loose[rank] = pos
-		if !within(s.soft, pos) && !s.misleads(pos) {
+		if !within(s.soft, pos) && !s.inPrefix(pos) && !s.misleads(pos) {
 			strict[rank] = pos
 		}
 	}
@@ -219,24 +229,27 @@ func (s *splitter) rank(pos, bounds int) int {
 	return atGrapheme
 }
 
+// startsBlock matches what means a heading, list, quote, fence, rule, HTML
+// block or link definition at the start of a line.
+var startsBlock = regexp.MustCompile("^(#{1,6}(\\s|$)|>|[-+*](\\s|$)|```|~~~|---|\\*\\*\\*|___|\\d{1,9}[.)](\\s|$)|<[^h]|\\[[^\\]]*\\]:)")
+
 // misleads reports whether the text at pos, now in the middle of a paragraph,
 // would mean something else at the start of one.
 func (s *splitter) misleads(pos int) bool {
 	if _, ok := s.seams[pos]; ok || s.fenced(pos) {
 		return false
 	}
-	rest := strings.TrimLeft(s.src[pos:min(len(s.src), pos+16)], " \t")
+	rest := strings.TrimLeft(s.src[pos:min(len(s.src), pos+80)], " \t")
 	if c := s.containerAt(pos); c != nil && c.quote && s.atLineStart(pos) {
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " \t")
 	}
-	if rest == "" {
-		return false
-	}
-	if strings.ContainsRune("#>-+*=~`|:_<", rune(rest[0])) {
-		return true
-	}
-	after := strings.TrimLeftFunc(rest, unicode.IsDigit)
-	return after != rest && (after == "" || after[0] == '.' || after[0] == ')')
+	return startsBlock.MatchString(rest)
+}
+
+// inPrefix reports whether only quote signs and indentation stand between the
+// start of the line and pos.
+func (s *splitter) inPrefix(pos int) bool {
+	return !s.atLineStart(pos) && strings.Trim(s.src[s.lineStart(pos):pos], " \t>") == ""
 }
 
 // within reports whether pos lies strictly inside one of the sorted,

@@ -95,9 +95,6 @@ func embolden(spans []span) []span {
 }
 
 func telegramCode(lang, body string) string {
-	if strings.TrimSpace(body) == "" {
-		return ""
-	}
 	body = escapeHTML(body)
 	if lang = strings.Map(languageRune, lang); lang != "" {
 		return `<pre><code class="language-` + lang + `">` + body + `</code></pre>`

@@ -78,9 +78,9 @@ func (w *walker) block(n ast.Node) []block {
 	case *ast.Heading:
 		return []block{{text: w.d.heading(n.Level, trimSpans(w.spans(n)))}}
 	case *ast.FencedCodeBlock:
-		return []block{{text: w.d.code(string(n.Language(w.src)), w.lines(n)), solid: true}}
+		return w.code(string(n.Language(w.src)), w.lines(n))
 	case *ast.CodeBlock:
-		return []block{{text: w.d.code("", w.lines(n)), solid: true}}
+		return w.code("", w.lines(n))
 	case *ast.HTMLBlock:
 		body := w.lines(n)
 		if n.HasClosure() {
@@ -94,7 +94,7 @@ func (w *walker) block(n ast.Node) []block {
 	case *ast.Blockquote:
 		return w.quote(n)
 	case *extast.Table:
-		return []block{{text: w.d.code("", w.table(n)), solid: true}}
+		return w.code("", w.table(n))
 	case *ast.LinkReferenceDefinition:
 		return nil
 	case *ast.Paragraph, *ast.TextBlock:
@@ -110,6 +110,14 @@ func (w *walker) lines(n ast.Node) string {
 		b.Write(seg.Value(w.src))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// code renders a block of code; one with nothing to see is left out.
+func (w *walker) code(lang, body string) []block {
+	if strings.TrimSpace(body) == "" {
+		return nil
+	}
+	return []block{{text: w.d.code(lang, body), solid: true}}
 }
 
 func (w *walker) quote(n ast.Node) []block {
