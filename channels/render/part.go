@@ -11,30 +11,40 @@ const (
 // part is the text from one seam to the next with everything it needs to
 // stand alone.
 func (l *layout) part(from, to int) string {
-	start, in := l.opening(from)
-	text := start + l.src[from:to]
-	if c := l.containerAt(from); c != nil && !c.code {
-		tail := max(0, to-max(c.end, from))
-		text = outdent(text[:len(text)-tail], c.quote, in) + text[len(text)-tail:]
+	start, inside := l.opening(from)
+	text, mark := l.ending(start+l.src[from:to], to)
+	c := l.containerAt(from)
+	switch {
+	case c == nil || c.code:
+	case to <= c.end:
+		text = outdent(text, c.quote, inside)
+	default:
+		n := min(len(start)+c.end-from, len(text))
+		text = outdent(text[:n], c.quote, inside) + text[n:]
 	}
-	if to >= len(l.src) {
-		return strings.TrimRight(text, " \t\n")
-	}
+	return text + mark
+}
+
+// ending closes text, which the cut at to ends, and gives the mark for Join.
+func (l *layout) ending(text string, to int) (closed, mark string) {
 	lineCut := l.atLineStart(to)
 	r := l.regionAt(to)
 	switch {
 	case r != nil && !r.table && lineCut:
-		return strings.TrimSuffix(text, "\n") + l.closing(r, from) + joinLines
+		return strings.TrimSuffix(text, "\n") + r.shut, joinLines
 	case r != nil && !r.table:
-		return text + l.closing(r, from) + joinInside
-	case r != nil && lineCut:
-		return strings.TrimRight(text, " \t\n") + joinLines
+		return text + r.shut, joinInside
 	}
 	text = strings.TrimRight(text, " \t\n")
-	if c := l.containerAt(to); c != nil && c.quote && !l.atLineStart(l.skip(to)) {
-		text += joinInside
+	c := l.containerAt(to)
+	switch {
+	case to >= len(l.src):
+	case r != nil && lineCut:
+		mark = joinLines
+	case c != nil && c.quote && !l.atLineStart(l.skip(to)):
+		mark = joinInside
 	}
-	return text
+	return text, mark
 }
 
 // opening is what must stand before the text at from. inside says that the
@@ -60,19 +70,8 @@ func (l *layout) opening(from int) (start string, inside bool) {
 	return start, inside
 }
 
-// closing is what closes the code of r in a part that starts at from: with
-// the indentation that outdent has left.
-func (l *layout) closing(r *region, from int) string {
-	c := l.containerAt(from)
-	if c == nil || c.code || c.end <= r.start {
-		return r.shut
-	}
-	start, in := l.opening(from)
-	return "\n" + outdentBy(r.shut[1:], c.quote, firstIndent(start+l.src[from:r.end], c.quote, in))
-}
-
-// outdent moves the lines of a list or quote that was cut to the left, so
-// that they are not taken for indented code.
+// outdent moves what is left of a cut list item to the left, so that it is not
+// taken for indented code. It ends where the item ends.
 func outdent(text string, quote, inside bool) string {
 	n := firstIndent(text, quote, inside)
 	if n == 0 {
@@ -80,18 +79,17 @@ func outdent(text string, quote, inside bool) string {
 	}
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
-		lines[i] = outdentBy(line, quote, n)
+		prefix, rest := quotePrefix(line, quote)
+		body := strings.TrimLeft(rest, " ")
+		if indent := len(rest) - len(body); indent >= n {
+			lines[i] = prefix + rest[n:]
+			continue
+		}
+		if strings.TrimSpace(body) != "" && (i > 0 || !inside) {
+			break
+		}
 	}
 	return strings.Join(lines, "")
-}
-
-func outdentBy(line string, quote bool, n int) string {
-	prefix, rest := quotePrefix(line, quote)
-	k := 0
-	for k < n && k < len(rest) && rest[k] == ' ' {
-		k++
-	}
-	return prefix + rest[k:]
 }
 
 // firstIndent is the indentation of the first line, or of the second when the

@@ -9,6 +9,7 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf16"
 )
@@ -33,9 +34,10 @@ func TelegramSize(md string) int {
 // formatting and as the fall-back where a platform refuses its dialect.
 func Plain(md string) string { return render(md, plain) }
 
-// clean makes md valid UTF-8 with \n line ends and without control characters.
+// clean makes md valid UTF-8 with \n line ends, without control characters and
+// without towers of quotes.
 func clean(md string) string {
-	md = strings.ToValidUTF8(md, "\uFFFD")
+	md = towers.ReplaceAllString(strings.ToValidUTF8(md, "\uFFFD"), "$1")
 	if strings.IndexFunc(md, isControl) < 0 {
 		return md
 	}
@@ -50,5 +52,9 @@ func clean(md string) string {
 		return r
 	}, md)
 }
+
+// towers matches markers of nested quotes and lists far beyond what is shown;
+// the parser's time grows with the square of their number.
+var towers = regexp.MustCompile(`(?m)^((?:[ \t]{0,3}(?:>|[+*-][ \t]|\d{1,9}[.)][ \t])){100})(?:[ \t]{0,3}(?:>|[+*-][ \t]|\d{1,9}[.)][ \t]))+`)
 
 func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
