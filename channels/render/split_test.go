@@ -49,7 +49,7 @@ func checkParts(t interface {
 func TestSplitKeepsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		md := document().Draw(t, "md")
-		limit := rapid.IntRange(24, 300).Draw(t, "limit")
+		limit := rapid.IntRange(64, 300).Draw(t, "limit")
 		checkParts(t, md, limit, TelegramSize)
 		checkParts(t, md, limit, utf8.RuneCountInString)
 	})
