@@ -159,15 +159,18 @@ func (w *Web) show(ctx context.Context, op string, m message, a chat.Address) (c
 	return chat.MessageRef{Channel: w.name, Chat: a.Chat, ID: m.ID}, nil
 }
 
-// storeError classifies trouble with the table. Nothing is ambiguous here:
-// every write of this channel may be made twice.
+// storeError classifies trouble with the table. Without an answer the write may
+// have happened; making it again does no harm (Limits.Resend).
 func (w *Web) storeError(op string, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := channels.Temporary
-	if errors.Is(err, kv.ErrNotFound) {
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
 		kind = channels.Rejected
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		kind = channels.Ambiguous
 	}
 	return w.fail(op, kind, err)
 }
