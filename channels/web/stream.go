@@ -1,0 +1,238 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"magpie/internal/kv"
+)
+
+const (
+	pingEvery = 15 * time.Second      // shorter than what proxies cut off (60 s is usual)
+	liveEvery = 80 * time.Millisecond // steady enough for the eye
+	sendWait  = 20 * time.Second      // a tab that takes nothing for so long is gone
+	maxLive   = 32 << 10              // bytes of a draft that are rendered again and again
+)
+
+// getEvents streams a conversation to one tab until the tab leaves, Run ends
+// or the tab takes nothing any more.
+func (w *Web) getEvents(rw http.ResponseWriter, r *http.Request, chatID string) error {
+	after, err := resumeAfter(r)
+	if err != nil {
+		return err
+	}
+	s, leave, ok := w.begin()
+	if !ok {
+		return &problem{http.StatusServiceUnavailable, "the chat is starting or stopping, try again"}
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer s.onEnd(cancel)()
+
+	rw.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	rw.Header().Set("Cache-Control", "no-store")
+	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	t := &tab{rw: rw, rc: http.NewResponseController(rw), html: r.URL.Query().Get("format") != "text", last: after}
+	if t.html {
+		t.md = newMarkdown()
+	}
+	// The server's deadline for reading a request would end the stream.
+	_ = t.rc.SetReadDeadline(time.Time{})
+	rw.WriteHeader(http.StatusOK)
+	// A tab that takes nothing must not hold up the end of Run.
+	defer context.AfterFunc(ctx, func() { _ = t.rc.SetWriteDeadline(time.Unix(1, 0)) })()
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return w.streamMessages(ctx, t, chatID) })
+	group.Go(func() error { return w.streamChats(ctx, t) })
+	group.Go(func() error { return w.streamLive(ctx, t, chatID) })
+	if err := group.Wait(); err != nil && ctx.Err() == nil {
+		w.log.Debug("web chat stream ended", "chat", chatID, "err", err)
+	}
+	return nil
+}
+
+func resumeAfter(r *http.Request) (uint64, error) {
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, bad("Last-Event-ID %q: want the number of an event", text)
+	}
+	return n, nil
+}
+
+// tab writes events to one client; its three writers take turns.
+type tab struct {
+	rw   http.ResponseWriter
+	rc   *http.ResponseController
+	md   markdown
+	html bool
+	last uint64 // revision of the newest message sent; streamMessages only
+
+	mu sync.Mutex
+}
+
+// send writes one event, with its id when id > 0.
+func (t *tab) send(event string, id uint64, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode event %s: %w", event, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.rc.SetWriteDeadline(time.Now().Add(sendWait))
+	if id > 0 {
+		if _, err := fmt.Fprintf(t.rw, "id: %d\n", id); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintf(t.rw, "event: %s\ndata: %s\n\n", event, data); err != nil {
+		return err
+	}
+	return t.rc.Flush()
+}
+
+type nothing struct{}
+
+// streamMessages sends what the tab has not seen yet, in the order in which it
+// was written, and then every change as it comes. The table's revisions are the
+// event ids, so a message that was changed while the tab was away comes again
+// and nothing else does.
+func (w *Web) streamMessages(ctx context.Context, t *tab, chatID string) error {
+	var stored []kv.Entry
+	listing := true
+	return w.history.table.Watch(ctx, "m."+chatID, func(e kv.Entry) error {
+		switch {
+		case listing && e.Key != "":
+			stored = append(stored, e)
+			return nil
+		case listing:
+			listing = false
+			err := w.sendStored(t, stored)
+			stored = nil
+			return err
+		}
+		return t.message(e)
+	})
+}
+
+func (w *Web) sendStored(t *tab, stored []kv.Entry) error {
+	slices.SortFunc(stored, func(a, b kv.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
+	if n := len(stored); t.last > 0 && (n == 0 || stored[n-1].Revision < t.last) {
+		// The tab has seen what is no longer there: the store began anew, or
+		// the conversation was deleted.
+		t.last = 0
+		if err := t.send("reset", 0, nothing{}); err != nil {
+			return err
+		}
+	}
+	resumed, ids := t.last > 0, make([]string, 0, len(stored))
+	for _, e := range stored {
+		ids = append(ids, idOf(e))
+		if err := t.message(e); err != nil {
+			return err
+		}
+	}
+	if resumed {
+		return t.send("sync", 0, map[string][]string{"ids": ids})
+	}
+	return t.send("sync", 0, nothing{})
+}
+
+// idOf takes the message's id from its key, "m.<chat>.<id>".
+func idOf(e kv.Entry) string { return e.Key[strings.LastIndexByte(e.Key, '.')+1:] }
+
+func (t *tab) message(e kv.Entry) error {
+	if e.Revision <= t.last {
+		return nil
+	}
+	if e.Deleted {
+		return t.send("gone", 0, map[string]string{"id": idOf(e)})
+	}
+	m, err := decodeMessage(e.Value)
+	if err != nil {
+		return nil //nolint:nilerr // unreadable once is unreadable for ever: leave it out
+	}
+	if t.html {
+		m.HTML = t.md.render(m.Text)
+	}
+	t.last = e.Revision
+	return t.send("message", e.Revision, m)
+}
+
+// streamChats keeps the list of conversations fresh. It needs no resuming: the
+// whole list comes first.
+func (w *Web) streamChats(ctx context.Context, t *tab) error {
+	return w.history.table.Watch(ctx, "c", func(e kv.Entry) error {
+		var a about
+		switch {
+		case e.Key == "":
+			return nil
+		case e.Deleted:
+			a = about{ID: strings.TrimPrefix(e.Key, "c."), Gone: true}
+		case json.Unmarshal(e.Value, &a) != nil:
+			return nil
+		}
+		return t.send("chat", 0, a)
+	})
+}
+
+// streamLive sends the newest state of the chat, at most once per liveEvery.
+func (w *Web) streamLive(ctx context.Context, t *tab, chatID string) error {
+	wake, leave := w.live.join(chatID)
+	defer leave()
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	ready, woken := false, false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ping.C:
+			if err := t.send("ping", 0, nothing{}); err != nil {
+				return err
+			}
+			continue
+		case <-wake:
+			woken = true
+		case <-pause.C:
+			ready = true
+		}
+		if !ready || !woken {
+			continue
+		}
+		ready, woken = false, false
+		if err := t.live(w.live.look(chatID)); err != nil {
+			return err
+		}
+		pause.Reset(liveEvery)
+	}
+}
+
+func (t *tab) live(s state) error {
+	if t.html && s.Text != "" {
+		// The end of a very long draft is what one wants to see grow.
+		text := s.Text
+		if len(text) > maxLive {
+			text = "…" + strings.ToValidUTF8(text[len(text)-maxLive:], "")
+		}
+		s.Text, s.HTML = "", t.md.render(text)
+	}
+	return t.send("live", 0, s)
+}

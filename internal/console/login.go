@@ -1,0 +1,82 @@
+package console
+
+import (
+	"embed"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+)
+
+//go:embed page
+var pages embed.FS
+
+// loginText is what login.html says, in the language of the browser.
+type loginText struct {
+	Lang, Title, Intro, Field, Button, Problem, Next string
+}
+
+func loginWords(r *http.Request, status int) loginText {
+	if strings.HasPrefix(strings.ToLower(r.Header.Get("Accept-Language")), "zh") {
+		return loginText{
+			Lang: "zh-CN", Title: "登录 Magpie", Field: "令牌", Button: "登录",
+			Intro:   "请输入令牌。它在启动时显示在终端里,也保存在数据目录的 web.token 文件中。",
+			Problem: map[int]string{http.StatusForbidden: "令牌不正确。", http.StatusTooManyRequests: "尝试次数过多,请一分钟后再试。"}[status],
+		}
+	}
+	return loginText{
+		Lang: "en", Title: "Log in to Magpie", Field: "Token", Button: "Log in",
+		Intro:   "Enter the token. The bot shows it in its terminal when it starts, and keeps it in the file web.token of its data folder.",
+		Problem: map[int]string{http.StatusForbidden: "This is not the token.", http.StatusTooManyRequests: "Too many attempts. Wait a minute."}[status],
+	}
+}
+
+func writeLogin(rw http.ResponseWriter, r *http.Request, status int, next string) {
+	page, err := template.ParseFS(pages, "page/login.html")
+	if err != nil {
+		http.Error(rw, "login page: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	words := loginWords(r, status)
+	words.Next = next
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	rw.Header().Set("Cache-Control", "no-store")
+	rw.WriteHeader(status)
+	_ = page.Execute(rw, words) // the client is gone when this fails
+}
+
+func loginStyle(rw http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(rw, r, pages, "page/login.css")
+}
+
+// loginPage is for those who are logged out on purpose; others see it in place
+// of the page they asked for.
+func (g *guard) loginPage(rw http.ResponseWriter, r *http.Request) {
+	if g.hasCookie(r) {
+		http.Redirect(rw, r, "/", http.StatusSeeOther)
+		return
+	}
+	writeLogin(rw, r, http.StatusOK, "/")
+}
+
+func (g *guard) login(rw http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		answer(rw, http.StatusBadRequest, map[string]string{"error": "this is not a login form"})
+		return
+	}
+	next := localPath(r.PostForm.Get("next"), nil)
+	switch g.check(r, strings.TrimSpace(r.PostForm.Get("token"))) {
+	case right:
+		g.setCookie(rw, r, g.cookie(g.now().Add(loginLasts)), loginLasts)
+		http.Redirect(rw, r, next, http.StatusSeeOther)
+	case tooOften:
+		writeLogin(rw, r, http.StatusTooManyRequests, next)
+	default:
+		writeLogin(rw, r, http.StatusForbidden, next)
+	}
+}
+
+func (g *guard) logout(rw http.ResponseWriter, r *http.Request) {
+	g.setCookie(rw, r, "", -time.Second)
+	http.Redirect(rw, r, "/login", http.StatusSeeOther)
+}
