@@ -107,6 +107,10 @@ func (j *journal) add(ctx context.Context, e entry) error {
 func (j *journal) read(ctx context.Context) ([]entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
+	// Most turns have no journal; one read says so.
+	if _, err := j.table.Get(ctx, j.prefix+".0"); errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
 	stored, err := kv.List(ctx, j.table, j.prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read journal %s: %w", j.prefix, err)
