@@ -1,0 +1,181 @@
+// Package agent answers the messages of chats: it holds one chat's mailbox at
+// a time (Own), makes turns of its messages, asks the model, runs the tools it
+// calls for and ends each turn with one durable record. It knows no bus, no
+// platform and no model's server: all of them are ports that the caller
+// connects.
+//
+// What a reader should know about its state: everything about a chat that
+// stands in memory belongs to the one Own call that holds the chat, so chats
+// share nothing but the ready sessions of session.Store. Own starts the
+// goroutines it needs and waits for them.
+package agent
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"magpie/agent/command"
+	"magpie/agent/llm"
+	"magpie/agent/model"
+	"magpie/agent/prompt"
+	"magpie/agent/session"
+	"magpie/agent/settings"
+	"magpie/chat"
+	"magpie/internal/kv"
+	"magpie/tools"
+)
+
+// Ports are the parts that the agent works with. All but Media, Commands, Say
+// and Event are required.
+type Ports struct {
+	Model    Model
+	Tools    Tools
+	Prompt   Prompt
+	Settings Settings
+	Commands Commands // nil: control messages are dropped
+	Media    Media    // nil: attachments are named to the model, not shown
+	// History reads a chat's records with Seq > after, in order.
+	History session.History
+	// Publish stores a message to be sent that belongs to no record: the answer
+	// of a command. A message with an ID that was published before is not sent
+	// again.
+	Publish func(ctx context.Context, out chat.Outbound) error
+	// Say puts a message into a mailbox, once per ID.
+	Say func(ctx context.Context, in chat.Inbound) error
+	// Event tells those who watch; it must not block.
+	Event func(chat.Event)
+	Turn  kv.Table // the journal; entries live for 24 hours
+	Sess  kv.Table // the summaries
+}
+
+// Model asks language models; retries, fall-backs and budgets are its own. An
+// error with a method Notice(lang string) string says itself what the person
+// is told; one of kind llm.TooLong makes the agent ask again with less.
+type Model interface {
+	Ask(ctx context.Context, q model.Question) (llm.Reply, error)
+	Limits(prefer string) model.Limits
+}
+
+// Tools is what the model may call. Run bounds itself, returns soon when ctx
+// ends, and never panics.
+type Tools interface {
+	Specs(sc tools.Scope) []tools.Spec
+	Run(ctx context.Context, sc tools.Scope, name, args string) tools.Result
+}
+
+// Prompt writes the system prompt of a turn.
+type Prompt interface {
+	Build(ctx context.Context, in prompt.Input) (string, error)
+}
+
+// Settings knows what a chat has chosen.
+type Settings interface {
+	Load(ctx context.Context, key chat.SessionKey) (settings.Settings, error)
+	Zone(set settings.Settings) *time.Location
+}
+
+// Commands answers control messages: slash commands and presses. The bool says
+// whether there is something to send.
+type Commands interface {
+	Handle(ctx context.Context, d chat.Delivery, c command.Chat) (chat.Outbound, bool, error)
+}
+
+// Media opens stored files.
+type Media interface {
+	Open(ctx context.Context, ref string) (io.ReadCloser, error)
+}
+
+// Busy says what becomes of a message that arrives while a turn runs. Only a
+// message of the person who began the turn can change it; other people's,
+// jobs' and reports wait for their own turn.
+type Busy string
+
+// The busy modes.
+const (
+	Steer     Busy = "steer"     // joins the running turn before its next model call
+	Queue     Busy = "queue"     // a turn each, in order
+	Collect   Busy = "collect"   // all that arrived become one next turn
+	Interrupt Busy = "interrupt" // the running turn is cancelled, its history kept
+)
+
+// Options of New; nil and zero fields mean the defaults.
+type Options struct {
+	MaxIterations int           // model calls of one turn; 20. The last is offered no tools
+	MaxConcurrent int           // tools of one turn that run at once; 3
+	Busy          Busy          // Steer
+	Debounce      time.Duration // how long a turn waits for more messages; 0 = not at all
+	HistoryTokens int           // more than this is compacted; 0 = 60 % of the model's context
+	Attempts      int           // counted attempts at a turn before it is given up; 3
+	// Grace is how long a running turn may go on after Own's ctx has ended for
+	// another reason than ErrLost; then it is handed over. The caller keeps the
+	// chat for that long. 0 = it is handed over at once.
+	Grace     time.Duration
+	Workspace string // attachments are copied to its folder inbox; "" = not at all
+	// Shrink makes a picture small enough for a model and says what type it has
+	// then; nil = pictures go as they are.
+	Shrink  func(img []byte) (small []byte, mime string, err error)
+	Now     func() time.Time // time.Now
+	Log     *slog.Logger     // nothing is logged
+	History *session.Options // of the ready sessions
+}
+
+// Agent runs turns. Safe for concurrent use.
+type Agent struct {
+	ports    Ports
+	opt      Options
+	sessions *session.Store
+	count    counters
+}
+
+type counters struct{ turns, running, failed, panics, dead atomic.Int64 }
+
+// New returns an Agent over ports.
+func New(ports Ports, opt *Options) *Agent {
+	a := &Agent{ports: ports}
+	if opt != nil {
+		a.opt = *opt
+	}
+	o := &a.opt
+	o.MaxIterations = orElse(o.MaxIterations, 20)
+	o.MaxConcurrent = orElse(o.MaxConcurrent, 3)
+	o.Attempts = orElse(o.Attempts, 3)
+	if o.Busy == "" {
+		o.Busy = Steer
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if a.ports.Event == nil {
+		a.ports.Event = func(chat.Event) {}
+	}
+	a.sessions = session.NewStore(ports.History, ports.Sess, o.History)
+	return a
+}
+
+func orElse(n, def int) int {
+	if n > 0 {
+		return n
+	}
+	return def
+}
+
+// Stats counts what an Agent has done since it was made.
+type Stats struct {
+	Turns   int64 // committed
+	Running int64 // just now
+	Failed  int64 // of Turns: the model could not answer
+	Panics  int64
+	Dead    int64 // given up after too many attempts
+}
+
+// Stats returns the counts.
+func (a *Agent) Stats() Stats {
+	c := &a.count
+	return Stats{c.turns.Load(), c.running.Load(), c.failed.Load(), c.panics.Load(), c.dead.Load()}
+}

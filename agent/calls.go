@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/sync/errgroup"
+
+	"magpie/agent/llm"
+	"magpie/chat"
+	"magpie/tools"
+)
+
+// What a model reads in the place of a result. It decides what it does next by
+// these sentences.
+const (
+	textStopped = "stopped by the person before it was done; do not go on with it unless asked"
+	textUnknown = "The program was restarted while this call ran. Whether it took effect is unknown: check before you repeat it, or tell the person."
+	textCutOff  = "not run: your reply was cut off at the output limit before this call was complete. Make it shorter, or split the work into several calls."
+	hintAgain   = "\n[This call failed the same way before. Do not repeat it as it is: change the arguments, choose another way, or finish with what you have.]"
+)
+
+// mostFailures: a tool that fails the same way that often in one turn is
+// withheld.
+const mostFailures = 3
+
+// calls runs the calls of a reply and adds the reply and the results to the
+// conversation. An error means that the turn cannot go on; the conversation is
+// legal all the same.
+func (t *turn) calls(ctx context.Context, reply llm.Reply) error {
+	calls := reply.Message.Calls
+	t.say(reply.Message)
+	results := make([]callOutcome, len(calls))
+	var err error
+	if reply.Stop == llm.StopLength {
+		for i := range results {
+			results[i] = callOutcome{Err: tools.InvalidArgs, Text: textCutOff}
+		}
+	} else {
+		err = t.runAll(ctx, calls, results)
+	}
+	t.loop.rounds++
+	for i, res := range results {
+		t.say(t.result(calls[i], res))
+		t.loop.answered = t.loop.answered || res.Answered
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// runAll fills in the results: several calls at once when all of them only
+// read, else one after the other.
+func (t *turn) runAll(ctx context.Context, calls []llm.Call, results []callOutcome) error {
+	t.showTools(calls)
+	defer t.showTools(nil)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(t.h.a.opt.MaxConcurrent)
+	for _, c := range calls {
+		if t.env.effects[c.Name] != tools.Reads {
+			g.SetLimit(1)
+			break
+		}
+	}
+	for i := range calls {
+		g.Go(func() (err error) {
+			results[i], err = t.call(ctx, fmt.Sprintf("%d.%d", t.loop.rounds, i), calls[i])
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// call runs one call, or says why not. id is the same again in a later attempt
+// at the turn.
+func (t *turn) call(ctx context.Context, id string, c llm.Call) (callOutcome, error) {
+	if done, ok := t.loop.past.done[id]; ok {
+		return done, nil
+	}
+	// Of a tool that is not known by now, nothing good can be assumed.
+	changes := t.env.effects[c.Name] != tools.Reads
+	switch {
+	case ctx.Err() != nil:
+		return callOutcome{Text: textStopped}, nil
+	case t.loop.withheld[c.Name] != "":
+		return callOutcome{Err: tools.Permission, Text: t.loop.withheld[c.Name]}, nil
+	case changes && t.loop.past.intents[id]:
+		return callOutcome{Text: textUnknown}, nil
+	case changes:
+		if err := t.loop.journal.add(ctx, entry{Kind: kindIntent, Call: id}); err != nil {
+			return callOutcome{Text: textStopped}, err
+		}
+	}
+	res := t.runTool(ctx, id, c)
+	if ctx.Err() != nil && !res.OK {
+		if text := res.Text; !blank(text) {
+			res.Text = textStopped + "\n" + text
+		} else {
+			res.Text = textStopped
+		}
+		// Not written down: after a hand-over it is not known how far it came.
+		return res, nil
+	}
+	return res, t.loop.journal.add(ctx, entry{Kind: kindDone, Call: id, Result: &res})
+}
+
+func (t *turn) runTool(ctx context.Context, id string, c llm.Call) (out callOutcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.h.a.count.panics.Add(1)
+			t.h.a.opt.Log.Error("tool panicked", "session", t.h.key, "tool", c.Name, "err", fmt.Sprint(v))
+			out = callOutcome{Err: tools.Failed, Text: "the tool broke down; try another way"}
+		}
+	}()
+	sc := t.env.scope
+	sc.CallID = t.id + ":" + id
+	res := t.h.a.ports.Tools.Run(ctx, sc, c.Name, c.Args)
+	return callOutcome{OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered}
+}
+
+// result makes the message of a call's result, and counts its failure.
+func (t *turn) result(c llm.Call, res callOutcome) llm.Message {
+	m := llm.Message{
+		Role: llm.Tool, CallID: c.ID, Name: c.Name, Failed: !res.OK,
+		Text: strings.ToValidUTF8(res.Text, "\uFFFD"),
+	}
+	if blank(m.Text) {
+		m.Text = "[no output]"
+	}
+	for _, a := range res.Attachments {
+		if a.Kind == chat.Image && a.Ref != "" {
+			m.Images = append(m.Images, llm.Image{Ref: a.Ref, MIME: a.MIME})
+		}
+	}
+	if !res.OK && res.Err != "" && t.loop.withheld[c.Name] == "" {
+		m.Text += t.failed(c.Name, res)
+	}
+	return m
+}
+
+// failed counts a failure of a tool and returns what the model is told beside
+// it.
+func (t *turn) failed(name string, res callOutcome) string {
+	way := name + "\x00" + string(res.Err) + "\x00" + sameWay(res.Text)
+	t.loop.failures[way]++
+	switch n := t.loop.failures[way]; {
+	case n >= mostFailures:
+		t.loop.withheld[name] = fmt.Sprintf("The tool %s has failed the same way %d times in this turn and is withheld until the next one. Go on without it, and tell the person what did not work.", name, n)
+		t.event(chat.TurnProgress, words(t.env.scope.Lang).withheld(name))
+		return "\n[" + t.loop.withheld[name] + "]"
+	case n > 1:
+		return hintAgain
+	default:
+		return ""
+	}
+}
+
+// sameWay is the text of a failure without what differs from time to time:
+// numbers.
+func sameWay(text string) string {
+	const enough = 200
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text[:min(len(text), enough)])
+}
+
+// showTools tells what runs just now.
+func (t *turn) showTools(calls []llm.Call) {
+	names := make([]string, len(calls))
+	for i, c := range calls {
+		names[i] = c.Name
+	}
+	text := strings.Join(names, ", ")
+	t.h.mu.Lock()
+	t.tool = text
+	t.h.mu.Unlock()
+	if text != "" {
+		t.event(chat.TurnProgress, text)
+	}
+}

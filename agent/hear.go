@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"magpie/agent/llm"
+	"magpie/agent/session"
+	"magpie/chat"
+)
+
+// How a message is written for the model. A plain message of a private chat is
+// its text and nothing else. What comes from others stands in a fence that its
+// text cannot close: <message from="…"> in groups, <quoted from="…"> for the
+// message replied to, <report> for background tasks. What the program itself
+// adds stands in square brackets.
+const (
+	labelEdited  = "[The person has changed an earlier message. It reads now:]\n"
+	labelJob     = "[A scheduled job of this chat is due. Do what it says and answer with the outcome:]\n"
+	labelReport  = "[A background task has ended. The person has not seen its report; tell them what matters:]\n"
+	labelVoice   = "[The text above is the transcript of a voice message.]"
+	labelNothing = "[an empty message]"
+)
+
+const (
+	maxText  = 256 << 10        // bytes of a message that the history takes; the whole is kept in a file
+	maxQuote = 4 << 10          // bytes of a quoted message
+	maxName  = 64               // bytes of a sender's name
+	longGap  = time.Hour        // a pause in the conversation that is told to the model
+	late     = 10 * time.Minute // a message that waited that long says when it was sent
+)
+
+const timeLayout = "Mon 2006-01-02 15:04 -07:00"
+
+// item makes the history entry of an inbound message.
+func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
+	it := session.Item{At: t.h.a.opt.Now(), Inputs: []chat.Input{{Seq: d.Seq, ID: d.ID}}}
+	it.Message = llm.Message{Role: llm.User}
+	for _, a := range d.Attachments {
+		if a.Kind == chat.Image && a.Ref != "" {
+			it.Message.Images = append(it.Message.Images, llm.Image{Ref: a.Ref, MIME: a.MIME})
+		}
+	}
+	it.Message.Text = t.text(ctx, d)
+	return it
+}
+
+// text writes what a message says, with everything the model should know of it.
+func (t *turn) text(ctx context.Context, d chat.Delivery) string {
+	var b strings.Builder
+	if q := d.ReplyTo; q != nil && !blank(q.Text) {
+		from := q.From
+		if q.Mine {
+			from = "you"
+		}
+		b.WriteString(fence("quoted", from, "", session.Shorten(q.Text, maxQuote)))
+	}
+	switch {
+	case d.Origin == chat.FromCron:
+		b.WriteString(labelJob)
+	case d.Origin == chat.FromSystem:
+		b.WriteString(labelReport)
+	case d.Edited:
+		b.WriteString(labelEdited)
+	}
+	body, notes := t.body(ctx, d)
+	switch {
+	case d.Origin == chat.FromSystem:
+		body = fence("report", d.From.Name, "", body)
+	case d.Origin == chat.FromPerson && !d.Direct && body != "":
+		body = fence("message", nameOf(d.From), d.From.ID, body)
+	}
+	b.WriteString(strings.TrimSuffix(body, "\n"))
+	if d.Origin == chat.FromPerson && !d.At.IsZero() && t.began.Sub(d.At) >= late {
+		notes = append(notes, "[sent at "+d.At.In(t.zone()).Format(timeLayout)+"]")
+	}
+	for _, n := range notes {
+		b.WriteString("\n" + n)
+	}
+	if blank(b.String()) {
+		return labelNothing
+	}
+	return strings.TrimPrefix(b.String(), "\n")
+}
+
+// body is the text proper, with transcripts, and the notes on what comes with
+// it.
+func (t *turn) body(ctx context.Context, d chat.Delivery) (text string, notes []string) {
+	text = strings.ToValidUTF8(d.Text, "\uFFFD")
+	if len(text) > maxText {
+		saved := t.inbox().keep(ctx, "message.txt", strings.NewReader(text))
+		text = session.Shorten(text, maxText)
+		if saved != "" {
+			notes = append(notes, "[the whole message is in the file "+saved+"]")
+		}
+	}
+	for _, a := range d.Attachments {
+		if a.Text != "" && (a.Kind == chat.Voice || a.Kind == chat.Audio) {
+			text = join(text, strings.ToValidUTF8(a.Text, "\uFFFD"))
+			notes = append(notes, labelVoice)
+		}
+		notes = append(notes, t.attachment(ctx, a, d.Again))
+	}
+	return text, notes
+}
+
+// attachment names a file to the model and puts a copy into the inbox.
+func (t *turn) attachment(ctx context.Context, a chat.Attachment, again bool) string {
+	name := clean(a.Name)
+	what := string(a.Kind)
+	if name != "" {
+		what += " " + name
+	}
+	switch {
+	case a.Failed != "":
+		return fmt.Sprintf("[%s: could not be received: %s]", what, clean(a.Failed))
+	case a.Kind == chat.Sticker && a.Text != "":
+		return "[sticker " + clean(a.Text) + "]"
+	case a.Ref == "":
+		return "[" + what + "]"
+	}
+	if a.MIME != "" {
+		what += ", " + clean(a.MIME)
+	}
+	if a.Size > 0 {
+		what += fmt.Sprintf(", %d bytes", a.Size)
+	}
+	saved := t.copyIn(ctx, a, again)
+	if saved != "" {
+		what += ", saved as " + saved
+	}
+	return "[" + what + "]"
+}
+
+// gap tells of a long pause since the last message; "" when there was none.
+func (t *turn) gap(last time.Time) string {
+	if last.IsZero() || t.began.Sub(last) < longGap {
+		return ""
+	}
+	return "[It is now " + t.began.In(t.zone()).Format(timeLayout) + "; the message above is from " +
+		last.In(t.zone()).Format(timeLayout) + ".]"
+}
+
+func (t *turn) zone() *time.Location {
+	if t.env.scope.Zone != nil {
+		return t.env.scope.Zone
+	}
+	return time.UTC
+}
+
+func nameOf(s chat.Sender) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Username
+}
+
+// fence puts text between tags that it cannot itself contain.
+func fence(tag, from, id, text string) string {
+	var b strings.Builder
+	b.WriteString("<" + tag)
+	if from = clean(from); from != "" {
+		b.WriteString(` from="` + from + `"`)
+	}
+	if id = clean(id); id != "" {
+		b.WriteString(` id="` + id + `"`)
+	}
+	b.WriteString(">\n" + tags.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "&lt;$1") + "\n</" + tag + ">\n")
+	return b.String()
+}
+
+// tags finds the tags of fences in foreign text, to make them harmless.
+var tags = regexp.MustCompile(`(?i)<(/?\s*(?:message|quoted|report)\b)`)
+
+// clean makes a foreign name fit to stand in a label: one short line without
+// the characters that labels are made of.
+func clean(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r < ' ' || r == 0x7f || r == '\uFFFD' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case strings.ContainsRune(`"<>[]`, r):
+			return '\''
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	s = strings.Join(strings.Fields(s), " ")
+	for i := range s {
+		if i > maxName {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,262 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"magpie/agent/session"
+	"magpie/chat"
+	"magpie/internal/kv"
+)
+
+// ErrLost: another worker has taken the chat over; what was begun here counts
+// for nothing. A Mailbox reports it from Commit, and the end of Own's ctx has
+// it as its cause when the chat is lost before a turn is done.
+var ErrLost = errors.New("the chat was taken over by another worker")
+
+// Mailbox is one chat's inbound messages, held by the caller of Own for as
+// long as Own runs. Its methods may be called at the same time.
+type Mailbox interface {
+	// Take returns the chat's oldest message not yet taken by this holder;
+	// false when there is none now. Only the first Take since the last Commit
+	// may block, until the process has a free turn slot.
+	Take(ctx context.Context) (chat.Delivery, bool, error)
+	// Arrived has capacity 1: Take may have something new.
+	Arrived() <-chan struct{}
+	// Control gives slash commands and button presses, each to be Done.
+	Control() <-chan chat.Delivery
+	// Done says that a control message is dealt with.
+	Done(ctx context.Context, d chat.Delivery) error
+	// Commit writes the end of a turn in one durable step; the inputs of the
+	// record are always the oldest messages taken and not yet committed, or
+	// none. Any error means that nothing is known to be written; the chat is
+	// dropped at once.
+	Commit(ctx context.Context, r chat.Record) error
+}
+
+// writeWait bounds one durable write or read of state; the bus answers in
+// milliseconds, or has a problem that a turn cannot wait for.
+const writeWait = 20 * time.Second
+
+// hold is a chat while it is held.
+type hold struct {
+	a   *Agent
+	key chat.SessionKey
+	mb  Mailbox
+
+	take sync.Mutex // one Take at a time
+	load sync.Mutex // guards the loading of sess, and commits: one at a time
+	sess *session.Session
+
+	mu      sync.Mutex
+	pending []chat.Delivery // taken, in order, not part of a turn yet
+	now     *turn           // the running turn
+	stopped uint64          // a /stop at this place of the order found no turn
+	reset   chan struct{}   // not nil while a conversation is begun anew; closed then
+	model   string          // that answered last
+}
+
+// Own holds one chat: it runs its turns, one after the other, and answers
+// control messages also while a turn runs. It returns nil when Take has nothing
+// and no control message is pending, and the cause of ctx when that has ended.
+// After any other error the messages not committed must be delivered again,
+// with Delivery.Again.
+func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error {
+	h := &hold{a: a, key: key, mb: mb}
+	run, end := a.graceful(ctx)
+	defer end()
+	for {
+		err := h.shift(ctx, run)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case d := <-mb.Control():
+			if err := h.control(run, d); err != nil {
+				return err
+			}
+		default:
+			if h.sess != nil {
+				a.sessions.Keep(h.sess)
+			}
+			return nil
+		}
+	}
+}
+
+// shift runs turns until there are no messages, and control messages beside
+// them.
+func (h *hold) shift(ctx, run context.Context) error {
+	run, cancel := context.WithCancelCause(run)
+	defer cancel(nil)
+	work := make(chan error, 1)
+	go func() { work <- h.work(ctx, run) }()
+	var failed error
+	for {
+		select {
+		case err := <-work:
+			return errors.Join(failed, err)
+		case d := <-h.mb.Control():
+			if err := h.control(run, d); err != nil && failed == nil {
+				failed = err
+				cancel(err)
+			}
+		}
+	}
+}
+
+// graceful returns the context of turns: it ends Grace after ctx, or with it
+// when the chat is lost.
+func (a *Agent) graceful(ctx context.Context) (context.Context, func()) {
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	watch := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-ctx.Done():
+		case <-watch:
+			return
+		}
+		if a.opt.Grace > 0 && !isLost(context.Cause(ctx)) {
+			timer := time.NewTimer(a.opt.Grace)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-watch:
+			}
+		}
+		cancel(context.Cause(ctx))
+	}()
+	return run, func() {
+		close(watch)
+		<-done
+		cancel(nil)
+	}
+}
+
+func isLost(err error) bool {
+	return errors.Is(err, ErrLost) || errors.Is(err, kv.ErrConflict) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// work runs one turn after the other while there are messages.
+func (h *hold) work(ctx, run context.Context) error {
+	for ctx.Err() == nil && run.Err() == nil {
+		if err := h.pull(ctx); err != nil {
+			return err
+		}
+		t, ctx := h.begin(run)
+		if t == nil {
+			break
+		}
+		err := t.run(run, ctx)
+		h.end(t)
+		if err != nil {
+			return err
+		}
+	}
+	return context.Cause(run)
+}
+
+// pull takes all messages that there are now.
+func (h *hold) pull(ctx context.Context) error {
+	h.take.Lock()
+	defer h.take.Unlock()
+	for {
+		d, ok, err := h.mb.Take(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil // the caller sees it
+		case err != nil:
+			return fmt.Errorf("take a message of %s: %w", h.key, err)
+		case !ok:
+			return nil
+		}
+		h.mu.Lock()
+		h.pending = append(h.pending, d)
+		h.mu.Unlock()
+	}
+}
+
+// begin makes a turn of the oldest message, with the context of its work; nil
+// when there is none.
+func (h *hold) begin(run context.Context) (*turn, context.Context) {
+	h.mu.Lock()
+	for h.reset != nil {
+		wait := h.reset
+		h.mu.Unlock()
+		select {
+		case <-wait:
+		case <-run.Done():
+			return nil, nil
+		}
+		h.mu.Lock()
+	}
+	defer h.mu.Unlock()
+	if len(h.pending) == 0 {
+		return nil, nil
+	}
+	t := newTurn(h, h.pending[0])
+	h.pending = h.pending[1:]
+	ctx, cancel := context.WithCancelCause(run)
+	t.cancel = cancel
+	if t.first().Seq < h.stopped {
+		t.cancel(&cutOff{seq: h.stopped})
+	}
+	h.now = t
+	h.a.count.running.Add(1)
+	return t, ctx
+}
+
+// end makes t no longer the running turn and wakes those who wait for that.
+func (h *hold) end(t *turn) {
+	h.mu.Lock()
+	h.now = nil
+	h.mu.Unlock()
+	h.a.count.running.Add(-1)
+	t.cancel(nil)
+	close(t.done)
+}
+
+// session loads the chat's conversation once.
+func (h *hold) session(ctx context.Context) (*session.Session, error) {
+	h.load.Lock()
+	defer h.load.Unlock()
+	if h.sess != nil {
+		return h.sess, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeWait)
+	defer cancel()
+	s, err := h.a.sessions.Load(ctx, h.key)
+	if err != nil {
+		return nil, err
+	}
+	if n := s.Damaged(); n > 0 {
+		h.a.opt.Log.Error("history entries could not be read and are left out", "session", h.key, "entries", n)
+	}
+	h.sess = s
+	return s, nil
+}
+
+// commit writes a record and lets the conversation grow by its items.
+func (h *hold) commit(ctx context.Context, r chat.Record, items []session.Item) error {
+	sess, err := h.session(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeWait)
+	defer cancel()
+	h.load.Lock()
+	defer h.load.Unlock()
+	if err := h.mb.Commit(ctx, r); err != nil {
+		return fmt.Errorf("commit turn %s: %w", r.Turn, err)
+	}
+	sess.Add(r.Turn, r.Inputs, items)
+	return nil
+}

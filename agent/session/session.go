@@ -1,0 +1,201 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"magpie/agent/llm"
+	"magpie/chat"
+)
+
+// Session is the part of a chat's history that the model is shown: a summary
+// of the older turns and the turns since. One holder uses it at a time; its
+// methods are safe for concurrent use so that others may ask for its size.
+type Session struct {
+	key chat.SessionKey
+
+	mu      sync.Mutex
+	summary string
+	turns   []turn
+	tokens  int
+	last    uint64   // all records up to this Seq are in here
+	fresh   []string // ids of records added since, whose Seq is not known
+	damaged int
+}
+
+// turn is what one record added to the conversation. It is legal by itself, so
+// any run of turns is.
+type turn struct {
+	id     string
+	seq    uint64       // 0 until a read of the history tells it
+	inputs []chat.Input // the inbound messages behind it
+	at     time.Time
+	tokens int
+	msgs   []llm.Message
+}
+
+// Add appends what a record has added; call it for every record right after
+// its commit. items may be empty.
+func (s *Session) Add(id string, inputs []chat.Input, items []Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh = append(s.fresh, id)
+	s.add(id, 0, inputs, items)
+}
+
+func (s *Session) restore(r chat.Stored) {
+	items := make([]Item, 0, len(r.Items))
+	for _, raw := range r.Items {
+		it, err := Decode(raw)
+		if err != nil {
+			s.damaged++
+			continue
+		}
+		items = append(items, it)
+	}
+	s.add(r.Turn, r.Seq, r.Inputs, items)
+	s.last = r.Seq
+}
+
+func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) {
+	t := turn{id: id, seq: seq, inputs: inputs}
+	for _, it := range items {
+		if it.Reset {
+			s.summary, s.turns, s.tokens = "", nil, 0
+			t.msgs = nil
+			continue
+		}
+		t.msgs, t.at = append(t.msgs, it.Message), it.At
+	}
+	t.msgs = Legalise(t.msgs)
+	t.tokens = Size(t.msgs)
+	s.turns = append(s.turns, t)
+	s.tokens += t.tokens
+}
+
+// confirm compares the records that the history has after s.last with those
+// that were added here, and learns their Seq when they are the same.
+func (s *Session) confirm(news []chat.Stored) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(news) != len(s.fresh) {
+		return false
+	}
+	seqs := make(map[string]uint64, len(news))
+	for i, r := range news {
+		if r.Turn != s.fresh[i] {
+			return false
+		}
+		seqs[r.Turn] = r.Seq
+	}
+	for i := range s.turns {
+		if t := &s.turns[i]; t.seq == 0 {
+			t.seq = seqs[t.id]
+		}
+	}
+	if len(news) > 0 {
+		s.last, s.fresh = news[len(news)-1].Seq, nil
+	}
+	return true
+}
+
+// Summary is the summary of the turns that are no longer shown; "" is none.
+func (s *Session) Summary() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.summary
+}
+
+// Messages returns the newest turns that hold at most tokens together (< 0:
+// all), as one legal conversation in a slice of the caller's own.
+func (s *Session) Messages(tokens int) []llm.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := 0
+	if tokens >= 0 {
+		from = s.cut(tokens)
+	}
+	n := 0
+	for _, t := range s.turns[from:] {
+		n += len(t.msgs)
+	}
+	all := make([]llm.Message, 0, n+turnRoom)
+	for _, t := range s.turns[from:] {
+		all = append(all, t.msgs...)
+	}
+	return all
+}
+
+// turnRoom is the spare room of Messages for the running turn.
+const turnRoom = 8
+
+// cut is the index of the first turn so that it and the later ones hold at
+// most tokens.
+func (s *Session) cut(tokens int) int {
+	from := len(s.turns)
+	for from > 0 && s.turns[from-1].tokens <= tokens {
+		from--
+		tokens -= s.turns[from].tokens
+	}
+	return from
+}
+
+// Size counts the messages shown and estimates their tokens.
+func (s *Session) Size() (messages, tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		messages += len(t.msgs)
+	}
+	return messages, s.tokens + Tokens(s.summary)
+}
+
+// Knows reports whether the inbound message of that id stands behind one of
+// the turns shown.
+func (s *Session) Knows(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		for _, in := range t.inputs {
+			if in.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// LastAt is the time of the newest message; zero when there is none.
+func (s *Session) LastAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.turns) - 1; i >= 0; i-- {
+		if !s.turns[i].at.IsZero() {
+			return s.turns[i].at
+		}
+	}
+	return time.Time{}
+}
+
+// HasCall reports whether a tool call of that id is in the conversation shown.
+func (s *Session) HasCall(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		for i := range t.msgs {
+			for _, c := range t.msgs[i].Calls {
+				if c.ID == id {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Damaged counts the history entries that could not be read and were left out.
+func (s *Session) Damaged() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.damaged
+}

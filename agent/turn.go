@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"magpie/agent/llm"
+	"magpie/agent/session"
+	"magpie/chat"
+)
+
+// turn is one answer in the making: from the message that begins it to the
+// record that ends it.
+type turn struct {
+	h      *hold
+	id     string // "<sid>:<seq of the first input>"
+	began  time.Time
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the turn is over
+
+	inputs []chat.Delivery // all that the turn answers, in order, doubles included
+	said   []session.Item  // what it adds to the conversation; legal before every model call
+	out    []chat.Outbound
+	env    env    // what does not change while it runs
+	loop   loop   // what does
+	tool   string // the tool that runs just now; guarded by h.mu
+}
+
+// loop is the state of the loop over model calls.
+type loop struct {
+	journal  *journal
+	past     past // of earlier attempts, used up as the turn catches up with it
+	noted    int  // how many inputs the journal knows of
+	rounds   int  // replies with calls so far
+	answered bool // a tool has sent the answer
+	counted  bool // this attempt stands in the journal
+	again    bool // an empty reply was asked again
+	fit      fit
+	partial  partial
+	failures map[string]int    // per tool and way of failing
+	withheld map[string]string // tools that are no longer offered, and why
+}
+
+// cutOff is the cause of the end of a turn that a person has cut off.
+type cutOff struct {
+	seq   uint64 // inputs after this one belong to the next turn; 0 = the end is an interrupt
+	quiet bool   // somebody else confirms it
+}
+
+func (c *cutOff) Error() string { return "the turn was stopped by the person" }
+
+// errNoAnswer wraps the error of a model that could not answer: the turn ends
+// with an honest message instead of being tried again.
+type errNoAnswer struct{ err error }
+
+func (e *errNoAnswer) Error() string { return "the model could not answer: " + e.err.Error() }
+func (e *errNoAnswer) Unwrap() error { return e.err }
+
+// errGivenUp ends a turn that was tried too often.
+var errGivenUp = errors.New("the turn was tried too often")
+
+// errDouble ends a turn whose message was answered before.
+var errDouble = errors.New("the message was answered before")
+
+func newTurn(h *hold, first chat.Delivery) *turn {
+	t := &turn{
+		h: h, id: fmt.Sprintf("%s:%d", h.key, first.Seq), began: h.a.opt.Now(),
+		done: make(chan struct{}), inputs: []chat.Delivery{first},
+	}
+	t.loop.journal = newJournal(h.a.ports.Turn, h.key, first.Seq)
+	t.loop.failures, t.loop.withheld = map[string]int{}, map[string]string{}
+	return t
+}
+
+func (t *turn) first() *chat.Delivery { return &t.inputs[0] }
+
+// run makes the turn and commits it. ctx ends with the turn's own work, by
+// /stop for example; run ends when the chat must be left. An error means that
+// the chat is dropped and its messages come again.
+func (t *turn) run(run, ctx context.Context) error {
+	t.event(chat.TurnStarted, "")
+	defer t.event(chat.TurnEnded, "")
+	err := guarded(func() error { return t.play(ctx) })
+	if run.Err() != nil {
+		t.handOver()
+		return context.Cause(run)
+	}
+	var cut *cutOff
+	var mute *errNoAnswer
+	var broke *panicked
+	switch {
+	case err == nil || errors.Is(err, errDouble):
+	case errors.Is(err, ErrLost):
+		return err
+	case errors.As(context.Cause(ctx), &cut):
+		t.cutShort(run, cut)
+	case errors.Is(err, errGivenUp):
+		return t.giveUp(run)
+	case errors.As(err, &mute):
+		t.noAnswer(mute.err)
+	case errors.As(err, &broke):
+		t.brokeDown(broke)
+	default:
+		return err
+	}
+	return t.commit(run, "")
+}
+
+// panicked is a panic of the turn as an error.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// guarded runs fn and makes an error of a panic.
+func guarded(fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicked{v, debug.Stack()}
+		}
+	}()
+	return fn()
+}
+
+// play goes through the turn up to its answer.
+func (t *turn) play(ctx context.Context) error {
+	sess, err := t.h.session(ctx)
+	if err != nil {
+		return err
+	}
+	if sess.Knows(t.first().ID) {
+		return errDouble
+	}
+	if err := t.resume(ctx); err != nil {
+		return err
+	}
+	if err := t.assemble(ctx); err != nil {
+		return err
+	}
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	t.greet(ctx, sess)
+	if t.h.a.opt.Busy == Interrupt {
+		defer t.watch(ctx)()
+	}
+	return t.iterate(ctx)
+}
+
+// resume reads what earlier attempts have left, and counts this one. A message
+// that no other holder can have begun costs nothing here.
+func (t *turn) resume(ctx context.Context) error {
+	if !t.first().Again {
+		return nil
+	}
+	entries, err := t.loop.journal.read(ctx)
+	if err != nil {
+		return err
+	}
+	t.loop.past = newPast(entries)
+	if t.loop.past.attempts >= t.h.a.opt.Attempts {
+		return errGivenUp
+	}
+	t.loop.counted = true
+	return t.loop.journal.add(ctx, entry{Kind: kindAttempt})
+}
+
+// iterate is the loop: ask, run the tools called for, ask again.
+func (t *turn) iterate(ctx context.Context) error {
+	most := t.h.a.opt.MaxIterations
+	for n := 1; ; n++ {
+		last := n >= most
+		reply, err := t.reply(ctx, n, last)
+		if err != nil {
+			return err
+		}
+		t.h.mu.Lock()
+		t.h.model = reply.Model
+		t.h.mu.Unlock()
+		if len(reply.Message.Calls) == 0 || last {
+			if t.isEmpty(reply) && !t.loop.again && !last {
+				t.loop.again = true
+				continue
+			}
+			t.answer(reply)
+			return nil
+		}
+		if err := t.calls(ctx, reply); err != nil {
+			return err
+		}
+		t.steer(ctx)
+	}
+}
+
+// isEmpty reports whether a reply without calls says nothing although it could
+// have said something.
+func (t *turn) isEmpty(r llm.Reply) bool {
+	return blank(r.Message.Text) && !t.loop.answered && r.Stop != llm.StopLength && r.Stop != llm.StopFilter
+}
+
+func (t *turn) event(kind chat.EventKind, text string) {
+	t.h.a.ports.Event(chat.Event{
+		V: chat.Version, Kind: kind, At: t.h.a.opt.Now(),
+		Addr: t.first().Addr, Trace: t.first().Trace, Turn: t.id, Text: text,
+	})
+}

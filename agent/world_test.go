@@ -1,0 +1,499 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"magpie/agent"
+	"magpie/agent/llm"
+	"magpie/agent/model"
+	"magpie/agent/prompt"
+	"magpie/agent/session"
+	"magpie/agent/settings"
+	"magpie/chat"
+	"magpie/internal/kv"
+	"magpie/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	addr = chat.Address{Channel: "test", Chat: "1"}
+	ann  = chat.Sender{ID: "7", Name: "Ann", Lang: "en"}
+	bob  = chat.Sender{ID: "8", Name: "Bob", Lang: "en"}
+)
+
+// world is everything durable around one chat: the mailbox, the history, the
+// tables. Holders come and go; the world stays. It refuses what the bus
+// refuses and notes what must never happen.
+type world struct {
+	t    testing.TB
+	turn kv.Table
+	sess kv.Table
+
+	mu        sync.Mutex
+	seq       uint64
+	inbox     []chat.Delivery // not committed
+	ctl       []chat.Delivery // not done
+	records   []chat.Stored
+	published []chat.Outbound
+	events    []chat.Event
+	held      *mailbox
+	crashed   uint64 // messages up to this one may have been begun by a holder that is gone
+	wrong     []string
+	fail      func(step string) error // called before every durable step, may refuse it
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, turn: &kv.Memory{}, sess: &kv.Memory{}}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, v := range w.wrong {
+			t.Error("violation: " + v)
+		}
+	})
+	return w
+}
+
+func (w *world) step(name string) error {
+	w.mu.Lock()
+	fail := w.fail
+	w.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(name)
+}
+
+func (w *world) violated(format string, args ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+}
+
+// put stores an inbound message.
+func (w *world) put(in chat.Inbound) chat.Delivery {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seq++
+	if in.Addr == (chat.Address{}) {
+		in.Addr = addr
+	}
+	if in.ID == "" {
+		in.ID = fmt.Sprintf("in:%d", w.seq)
+	}
+	if in.Origin == "" {
+		in.Origin = chat.FromPerson
+	}
+	d := chat.Delivery{Inbound: in, Seq: w.seq}
+	w.inbox = append(w.inbox, d)
+	if w.held != nil {
+		select {
+		case w.held.arrived <- struct{}{}:
+		default:
+		}
+	}
+	return d
+}
+
+func (w *world) say(text string) chat.Delivery {
+	return w.put(chat.Inbound{From: ann, Text: text, Direct: true, MessageID: fmt.Sprint("m", text)})
+}
+
+// command stores a control message.
+func (w *world) command(text string) {
+	w.mu.Lock()
+	w.seq++
+	d := chat.Delivery{Seq: w.seq, Inbound: chat.Inbound{From: ann, Text: text, Direct: true}}
+	d.ID, d.Addr = fmt.Sprintf("ctl:%d", w.seq), addr
+	w.ctl = append(w.ctl, d)
+	held := w.held
+	w.mu.Unlock()
+	if held != nil {
+		held.control <- d
+	}
+}
+
+// crash notes that the present holder is gone without having finished.
+func (w *world) crash() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.crashed, w.held = w.seq, nil
+}
+
+// mailbox is one holder's view; a later holder makes it lost.
+type mailbox struct {
+	w       *world
+	taken   uint64
+	arrived chan struct{}
+	control chan chat.Delivery
+}
+
+func (w *world) hold() *mailbox {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mb := &mailbox{w: w, arrived: make(chan struct{}, 1), control: make(chan chat.Delivery, 100)}
+	for _, d := range w.ctl {
+		mb.control <- d
+	}
+	w.held = mb
+	return mb
+}
+
+func (m *mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return chat.Delivery{}, false, err
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for _, d := range m.w.inbox {
+		if d.Seq > m.taken {
+			m.taken = d.Seq
+			d.Again = d.Seq <= m.w.crashed
+			return d, true, nil
+		}
+	}
+	return chat.Delivery{}, false, nil
+}
+
+func (m *mailbox) Arrived() <-chan struct{}      { return m.arrived }
+func (m *mailbox) Control() <-chan chat.Delivery { return m.control }
+
+func (m *mailbox) Done(_ context.Context, d chat.Delivery) error {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.w.ctl = slices.DeleteFunc(m.w.ctl, func(c chat.Delivery) bool { return c.Seq == d.Seq })
+	return nil
+}
+
+func (m *mailbox) Commit(ctx context.Context, r chat.Record) error {
+	if err := m.w.step("commit"); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := m.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held != m {
+		return fmt.Errorf("refused: %w", agent.ErrLost)
+	}
+	if len(r.Inputs) > len(w.inbox) {
+		w.violated("record of %d inputs, %d are there", len(r.Inputs), len(w.inbox))
+		return errors.New("refused")
+	}
+	for i, in := range r.Inputs {
+		if d := w.inbox[i]; d.Seq != in.Seq || d.ID != in.ID || d.Seq > m.taken {
+			w.violated("input %d of %s is %+v, the mailbox has %d %q (taken up to %d)", i, r.Turn, in, d.Seq, d.ID, m.taken)
+		}
+	}
+	for _, o := range r.Out {
+		if o.Text == "" || o.ID == "" || o.Addr != addr {
+			w.violated("outbound %+v", o)
+		}
+	}
+	w.inbox = w.inbox[len(r.Inputs):]
+	w.seq++
+	w.records = append(w.records, chat.Stored{Record: r, Seq: w.seq})
+	return nil
+}
+
+func (w *world) history(_ context.Context, _ chat.SessionKey, after uint64) ([]chat.Stored, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []chat.Stored
+	for _, r := range w.records {
+		if r.Seq > after {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (w *world) event(e chat.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, e)
+}
+
+// deltas are the texts shown while replies were written.
+func (w *world) deltas() (out []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if e.Kind == chat.TurnDelta {
+			out = append(out, e.Text)
+		}
+	}
+	return out
+}
+
+// sent are the texts that records send, in order.
+func (w *world) sent() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := []string{}
+	for _, r := range w.records {
+		for _, o := range r.Out {
+			out = append(out, o.Text)
+		}
+	}
+	return out
+}
+
+// answered lists the input ids of each record.
+func (w *world) answered() [][]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out [][]string
+	for _, r := range w.records {
+		ids := []string{}
+		for _, in := range r.Inputs {
+			ids = append(ids, in.ID)
+		}
+		out = append(out, ids)
+	}
+	return out
+}
+
+// past is the whole stored conversation.
+func (w *world) past() []llm.Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var msgs []llm.Message
+	for _, r := range w.records {
+		for _, raw := range r.Items {
+			it, err := session.Decode(raw)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if !it.Reset {
+				msgs = append(msgs, it.Message)
+			}
+		}
+	}
+	return msgs
+}
+
+// illegal says what a model's server would refuse in a conversation.
+func illegal(msgs []llm.Message) error {
+	ids := map[string]bool{}
+	open := []string{}
+	for i, m := range msgs {
+		switch {
+		case m.Role == llm.Tool && (len(open) == 0 || open[0] != m.CallID):
+			return fmt.Errorf("message %d: result of %q, open are %q", i, m.CallID, open)
+		case m.Role == llm.Tool:
+			open = open[1:]
+		case len(open) > 0:
+			return fmt.Errorf("message %d: calls %q have no result", i, open)
+		case i == 0 && m.Role != llm.User:
+			return fmt.Errorf("begins with %q", m.Role)
+		}
+		if strings.TrimSpace(m.Text) == "" && len(m.Calls) == 0 && len(m.Images) == 0 {
+			return fmt.Errorf("message %d: empty", i)
+		}
+		for _, c := range m.Calls {
+			if c.ID == "" || ids[c.ID] {
+				return fmt.Errorf("message %d: call id %q is empty or not unique", i, c.ID)
+			}
+			ids[c.ID] = true
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls %q have no result", open)
+	}
+	return nil
+}
+
+// script is the model: reply answers the n-th question (from 1) of its life.
+type script struct {
+	w      *world
+	limits model.Limits
+	reply  func(ctx context.Context, n int, q model.Question) (llm.Reply, error)
+
+	mu    sync.Mutex
+	asked []llm.Request
+}
+
+func (s *script) Limits(string) model.Limits { return s.limits }
+
+func (s *script) Ask(ctx context.Context, q model.Question) (llm.Reply, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, q.Request)
+	n := len(s.asked)
+	s.mu.Unlock()
+	if err := illegal(q.Request.Messages); err != nil {
+		s.w.mu.Lock()
+		s.w.violated("question %d: %v: %+v", n, err, q.Request.Messages)
+		s.w.mu.Unlock()
+	}
+	if err := s.w.step("ask"); err != nil {
+		return llm.Reply{}, err
+	}
+	return s.reply(ctx, n, q)
+}
+
+func (s *script) requests() []llm.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// request is the n-th request, from 1.
+func (s *script) request(n int) llm.Request {
+	all := s.requests()
+	if n > len(all) {
+		s.w.t.Fatalf("the model was asked %d times, not %d", len(all), n)
+	}
+	return all[n-1]
+}
+
+// box is the tools: name → what it does. Names that begin with "read" read.
+type box struct {
+	w    *world
+	runs map[string]func(ctx context.Context, sc tools.Scope, args string) tools.Result
+
+	mu    sync.Mutex
+	calls []tools.Scope
+	names []string
+}
+
+func effect(name string) tools.Effect {
+	if strings.HasPrefix(name, "read") {
+		return tools.Reads
+	}
+	return tools.Acts
+}
+
+func (b *box) Specs(tools.Scope) []tools.Spec {
+	var specs []tools.Spec
+	for name := range b.runs {
+		specs = append(specs, tools.Spec{Name: name, Description: "does " + name, Effect: effect(name), Schema: []byte(`{"type":"object"}`)})
+	}
+	slices.SortFunc(specs, func(a, b tools.Spec) int { return strings.Compare(a.Name, b.Name) })
+	return specs
+}
+
+func (b *box) Run(ctx context.Context, sc tools.Scope, name, args string) tools.Result {
+	b.mu.Lock()
+	b.calls, b.names = append(b.calls, sc), append(b.names, name)
+	b.mu.Unlock()
+	fn := b.runs[name]
+	if fn == nil {
+		return tools.Result{Err: tools.NotFound, Text: "no tool " + name}
+	}
+	return fn(ctx, sc, args)
+}
+
+func (b *box) ran() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.names)
+}
+
+type prompts struct{ built int }
+
+func (p *prompts) Build(_ context.Context, in prompt.Input) (string, error) {
+	p.built++
+	return "You are a test. " + in.Summary, nil
+}
+
+type chosen struct{ settings.Settings }
+
+func (c chosen) Load(context.Context, chat.SessionKey) (settings.Settings, error) {
+	return c.Settings, nil
+}
+func (chosen) Zone(settings.Settings) *time.Location { return time.UTC }
+
+// bot is one process: an agent over the world.
+type bot struct {
+	*agent.Agent
+	w     *world
+	model *script
+	tools *box
+	ports agent.Ports
+}
+
+func (w *world) bot(reply func(ctx context.Context, n int, q model.Question) (llm.Reply, error), opt *agent.Options) *bot {
+	b := &bot{w: w, model: &script{w: w, reply: reply}, tools: &box{w: w, runs: map[string]func(context.Context, tools.Scope, string) tools.Result{}}}
+	b.ports = agent.Ports{
+		Model: b.model, Tools: b.tools, Prompt: &prompts{}, Settings: chosen{}, History: w.history, Event: w.event,
+		Turn: w.turn, Sess: w.sess,
+		Publish: func(_ context.Context, out chat.Outbound) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.published = append(w.published, out)
+			return nil
+		},
+	}
+	return b.with(opt)
+}
+
+// with makes the agent anew from b's ports.
+func (b *bot) with(opt *agent.Options) *bot {
+	b.Agent = agent.New(b.ports, opt)
+	return b
+}
+
+// run holds the chat until nothing is left.
+func (b *bot) run() {
+	b.w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := b.Own(ctx, addr.Session(), b.w.hold()); err != nil {
+		b.w.t.Fatal(err)
+	}
+}
+
+// tool adds a tool.
+func (b *bot) tool(name string, fn func(ctx context.Context, sc tools.Scope, args string) tools.Result) *bot {
+	b.tools.runs[name] = fn
+	return b
+}
+
+func ok(text string) func(context.Context, tools.Scope, string) tools.Result {
+	return func(context.Context, tools.Scope, string) tools.Result { return tools.Result{OK: true, Text: text} }
+}
+
+// says is a reply in text, calls one with calls.
+func says(text string) (llm.Reply, error) {
+	return llm.Reply{Message: llm.Message{Role: llm.Assistant, Text: text}, Stop: llm.StopEnd, Model: "scripted"}, nil
+}
+
+func calls(names ...string) (llm.Reply, error) {
+	r := llm.Reply{Message: llm.Message{Role: llm.Assistant}, Stop: llm.StopTools, Model: "scripted"}
+	for i, name := range names {
+		// The ids repeat from reply to reply, as those of some servers do.
+		r.Message.Calls = append(r.Message.Calls, llm.Call{ID: fmt.Sprint("c", i), Name: name, Args: "{}"})
+	}
+	return r, nil
+}
+
+// echo answers with the last message.
+func echo(_ context.Context, _ int, q model.Question) (llm.Reply, error) {
+	msgs := q.Request.Messages
+	return says("echo: " + msgs[len(msgs)-1].Text)
+}
+
+// lines are "role: text" of a conversation.
+func lines(msgs []llm.Message) []string {
+	var out []string
+	for _, m := range msgs {
+		text := m.Text
+		for _, c := range m.Calls {
+			text += "→" + c.Name
+		}
+		out = append(out, string(m.Role)+": "+text)
+	}
+	return out
+}
