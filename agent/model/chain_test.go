@@ -74,7 +74,9 @@ func fail(kind llm.Kind) error {
 	return &llm.Error{Provider: "x", Kind: kind, Err: errors.New("secret detail of the server")}
 }
 
-func says(text string) step { return step{text: []string{text}, usage: llm.Usage{Input: 10, Output: 5}} }
+func says(text string) step {
+	return step{text: []string{text}, usage: llm.Usage{Input: 10, Output: 5}}
+}
 
 func chain(t *testing.T, ledger *model.Ledger, providers ...*scripted) *model.Chain {
 	t.Helper()
