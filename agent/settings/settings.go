@@ -73,9 +73,11 @@ func (s *Store) Change(ctx context.Context, session chat.SessionKey, fn func(*Se
 			}
 		}
 		fn(&set)
-		if set == (Settings{}) {
+		if old == nil && set == (Settings{}) {
 			return nil, nil
 		}
+		// Empty choices are stored too: deleting could undo a change that
+		// somebody else makes at this moment.
 		return json.Marshal(set)
 	})
 	if err != nil {

@@ -1,0 +1,55 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Tool is what /tools shows of one tool.
+type Tool struct {
+	Name     string
+	Category string
+	About    string // its description; the first sentence is shown
+	Calls    int
+	Failures int
+	Average  time.Duration
+}
+
+func runTools(_ context.Context, s *Set, r *request) (string, error) {
+	all := s.ports.Tools(r.d)
+	if len(all) == 0 {
+		return r.pick("I have no tools here.", "这里没有可用的工具。"), nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, r.pick("I can use %d tools here:\n", "这里可以使用 %d 个工具：\n"), len(all))
+	category := ""
+	for _, t := range all {
+		if t.Category != category {
+			category = t.Category
+			fmt.Fprintf(&b, "\n**%s**\n", plain(category))
+		}
+		fmt.Fprintf(&b, "\n- %s – %s", code(t.Name), sentence(t.About))
+		if t.Calls > 0 {
+			fmt.Fprintf(&b, r.pick(" (%d calls, %d failed, %s on average)", "（调用 %d 次，失败 %d 次，平均 %s）"), t.Calls, t.Failures, t.Average.Round(time.Millisecond))
+		}
+	}
+	return b.String(), nil
+}
+
+// maxSentence bounds what is shown of a description, in runes.
+const maxSentence = 100
+
+// sentence is the first sentence of a description.
+func sentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if before, _, ok := strings.Cut(text, ". "); ok {
+		text = before
+	}
+	text = strings.TrimSuffix(text, ".")
+	if runes := []rune(text); len(runes) > maxSentence {
+		text = string(runes[:maxSentence]) + "…"
+	}
+	return text
+}
