@@ -1,0 +1,309 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"magpie/bus"
+	"magpie/channels"
+	"magpie/channels/access"
+	"magpie/channels/all"
+	"magpie/channels/dispatch"
+	"magpie/chat"
+	"magpie/config"
+	"magpie/internal/console"
+	"magpie/media"
+)
+
+// webType is the type of the channel that is the console's chat page.
+const webType = "web"
+
+// doors are the channels with their ways in and out.
+type doors struct {
+	p        *program
+	all      []*door
+	byName   map[string]*door
+	pairs    *access.Pairs
+	inbound  *prometheus.CounterVec
+	outbound *prometheus.CounterVec
+}
+
+// door is one channel instance.
+type door struct {
+	p      *program
+	cfg    config.Channel
+	ch     channels.Channel
+	gate   *access.Gate
+	out    *dispatch.Dispatcher
+	status *channels.Status
+	// leads is true while this process delivers the channel's queue, and so
+	// shows what is being written.
+	leads atomic.Bool
+}
+
+func (p *program) newDoors(b *brain) (*doors, error) {
+	d := &doors{
+		p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")),
+		inbound: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "magpie_inbound_messages_total", Help: "Messages taken from a channel.",
+		}, []string{"channel"}),
+		outbound: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "magpie_outbound_events_total", Help: "What happened on the way out: sent, retry, resend, rate_limited, undeliverable, edit, edit_skipped.",
+		}, []string{"channel", "event"}),
+	}
+	b.approve = d.approve
+	if !p.has(Gateway) {
+		return d, nil
+	}
+	registry := all.Registry()
+	var errs error
+	for _, c := range p.cfg.Channels {
+		if !c.Enabled {
+			continue
+		}
+		door, err := d.open(c, registry)
+		if err != nil {
+			errs = errors.Join(errs, err)
+			continue
+		}
+		d.all = append(d.all, door)
+		d.byName[c.Name] = door
+	}
+	return d, errs
+}
+
+func (d *doors) open(c config.Channel, registry channels.Registry) (*door, error) {
+	make, ok := registry[c.Type]
+	if !ok {
+		return nil, c.Errorf("type", "there is no channel of type %q", c.Type)
+	}
+	p := d.p
+	log := p.log.With("channel", c.Name)
+	door := &door{p: p, cfg: c, status: channels.NewStatus(nil)}
+	ch, err := make(c.Name, c.Decode, channels.Deps{
+		Table: p.bus.Table("channel." + c.Name), Log: log, Status: door.status,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	door.ch = ch
+	if err := dispatch.CheckRate(c.Rate); err != nil {
+		return nil, c.Errorf("rate", "%v", err)
+	}
+	door.out = dispatch.New(ch, &dispatch.Options{
+		Receipts: p.bus.Table("receipt"), Drafts: p.bus.Table("drafts"), Media: store{p.files()},
+		Rate: c.Rate, Stream: c.Stream, Log: log, Notify: p.bus.Publish,
+		Count: func(what string) { d.outbound.WithLabelValues(c.Name, what).Inc() },
+	})
+	gate := d.accessOf(c)
+	if err := gate.Check(); err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	door.gate = access.New(gate, access.Deps{Pairs: d.pairs, Say: p.bus.PublishOutbound, Log: log})
+	return door, nil
+}
+
+func (d *doors) accessOf(c config.Channel) access.Config {
+	security := d.p.cfg.Security
+	return access.Config{
+		Allow: c.Allow, Admins: security.Admins, Pairing: c.Pairing, CodeLife: security.PairingTTL,
+		Group: c.Group, Groups: c.Groups, PerSender: security.RateLimit.PerSender.String(),
+	}
+}
+
+// approve lets in a stranger and tells him.
+func (d *doors) approve(ctx context.Context, code string) (string, error) {
+	pair, err := d.pairs.Approve(ctx, code)
+	if err != nil {
+		return "", err
+	}
+	if err := d.p.bus.PublishOutbound(ctx, access.Welcome(pair)); err != nil {
+		return "", err
+	}
+	return cmp.Or(pair.Name, pair.Sender), nil
+}
+
+// watch passes events on to the channels that show them.
+func (d *doors) watch(l *lifecycle) error {
+	stop, err := d.p.bus.Events(func(ev chat.Event) {
+		door := d.byName[ev.Addr.Channel]
+		if door == nil {
+			return
+		}
+		if door.leads.Load() {
+			door.out.Event(ev)
+		}
+		if page, ok := door.ch.(interface{ Event(chat.Event) }); ok {
+			page.Event(ev)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("listen for events: %w", err)
+	}
+	l.start("events", time.Second, func(ctx context.Context) error {
+		<-ctx.Done()
+		stop()
+		return nil
+	})
+	return nil
+}
+
+// dispatchers deliver the queues.
+func (d *doors) dispatchers() []func(context.Context) error {
+	var parts []func(context.Context) error
+	for _, door := range d.all {
+		parts = append(parts, door.out.Run, func(ctx context.Context) error {
+			return d.p.bus.Dispatch(ctx, door.cfg.Name, door.deliver, func(leads bool) { door.leads.Store(leads) })
+		})
+	}
+	return parts
+}
+
+func (d *door) deliver(ctx context.Context, out chat.Outbound) error {
+	err := d.out.Deliver(ctx, out)
+	if _, dead := errors.AsType[*dispatch.Undeliverable](err); dead {
+		return bus.Drop(err)
+	}
+	return err
+}
+
+// receivers take messages in. A page is served by every process; a platform
+// speaks to one at a time.
+func (d *doors) receivers() []func(context.Context) error {
+	var parts []func(context.Context) error
+	for _, door := range d.all {
+		if _, page := door.ch.(pager); page {
+			parts = append(parts, d.receive(door))
+			continue
+		}
+		parts = append(parts, func(ctx context.Context) error {
+			return d.p.bus.Hold(ctx, "channel "+door.cfg.Name, d.receive(door))
+		})
+	}
+	return parts
+}
+
+// pager is a channel that brings its own page.
+type pager interface{ Handler() http.Handler }
+
+// The pause before a channel that failed is started again.
+const restartFirst, restartMost = 5 * time.Second, 5 * time.Minute
+
+// receive runs a channel, again and again when it fails, until ctx ends or its
+// credentials turn out to be wrong.
+func (d *doors) receive(door *door) func(context.Context) error {
+	sink := d.sink(door)
+	return func(ctx context.Context) error {
+		pause := restartFirst
+		for {
+			began := time.Now()
+			err := door.run(ctx, sink)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err == nil {
+				err = errors.New("ended by itself")
+			}
+			if channels.KindOf(err) == channels.Unauthorized {
+				door.status.Stopped(err)
+				d.p.log.Error("channel stopped: correct its credentials and start again", "channel", door.cfg.Name, "err", err)
+				<-ctx.Done()
+				return nil
+			}
+			door.status.Failed(err)
+			if time.Since(began) > restartMost {
+				pause = restartFirst
+			}
+			d.p.log.Warn("channel is started again", "channel", door.cfg.Name, "pause", pause, "err", err)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, restartMost)
+		}
+	}
+}
+
+// run is Run of the channel; a panic in it is an error of this channel alone.
+func (d *door) run(ctx context.Context, sink channels.Sink) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return d.ch.Run(ctx, sink)
+}
+
+// sink is the whole way in: who may speak, files fetched, into the mailbox.
+func (d *doors) sink(door *door) channels.Sink {
+	last := &intake{bus: d.p.bus, log: d.p.log, now: time.Now}
+	next := channels.Sink(func(ctx context.Context, in chat.Inbound) error {
+		d.inbound.WithLabelValues(door.cfg.Name).Inc()
+		return last.sink(ctx, in)
+	})
+	if fetcher, ok := door.ch.(channels.MediaFetcher); ok {
+		next = dispatch.Intake(next, fetcher, store{d.p.files()}, d.p.cfg.Media.MaxBytes)
+	}
+	return door.gate.Wrap(next)
+}
+
+func (d *doors) routes() []console.Route {
+	var all []console.Route
+	for _, door := range d.all {
+		if page, ok := door.ch.(pager); ok {
+			all = append(all, console.Route{Pattern: "/", Handler: page.Handler(), MaxBody: d.p.cfg.Media.MaxBytes + 1<<20})
+		}
+	}
+	return all
+}
+
+func (d *doors) hooks() map[string]http.Handler {
+	all := map[string]http.Handler{}
+	for _, door := range d.all {
+		if h, ok := door.ch.(channels.Hooker); ok {
+			all[door.cfg.Name] = h.Hook()
+		}
+	}
+	return all
+}
+
+// problems names the channels that have not connected yet, or were given up.
+func (d *doors) problems() []console.Problem {
+	var all []console.Problem
+	for _, door := range d.all {
+		if _, page := door.ch.(pager); page {
+			continue
+		}
+		st := door.status.State()
+		what := "channel " + door.cfg.Name
+		switch {
+		case st.Stopped:
+			all = append(all, console.Problem{What: what, Why: "stopped: " + st.LastError})
+		case !st.Once && st.LastError != "":
+			all = append(all, console.Problem{What: what, Why: "not connected: " + st.LastError})
+		case !st.Once:
+			all = append(all, console.Problem{What: what, Why: "not connected yet"})
+		}
+	}
+	return all
+}
+
+// store is the media store in the words of package media.
+type store struct{ *bus.Media }
+
+func (s store) Open(ctx context.Context, ref string) (io.ReadCloser, error) {
+	r, err := s.Media.Open(ctx, ref)
+	if errors.Is(err, bus.ErrNoMedia) {
+		return nil, fmt.Errorf("%w: %w", media.ErrNotFound, err)
+	}
+	return r, err
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"magpie/internal/console"
+)
+
+// checkEvery is how long the answer of the bus about its health is believed:
+// whoever asks /readyz in a loop must not cost much.
+const checkEvery = time.Second
+
+// newServer builds the console with the pages of the channels that have some.
+func (p *program) newServer(b *brain, t *toolbox, d *doors) (*console.Server, error) {
+	token, err := console.LoadToken(p.cfg.DataDir, p.cfg.Web.Token)
+	if err != nil {
+		return nil, err
+	}
+	key, err := console.LoadKey(p.cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	var routes []console.Route
+	hooks := map[string]http.Handler{}
+	if p.has(Gateway) {
+		routes, hooks = d.routes(), d.hooks()
+	}
+	return console.New(console.Config{
+		Listen: p.cfg.Web.Listen, Token: token, Key: key,
+		Ready:   p.readiness(d),
+		Metrics: p.metrics(b, t, d),
+		Hooks:   hooks,
+		Log:     p.log,
+	}, routes...)
+}
+
+// readiness says what is missing: a usable bus, and every channel connected
+// once.
+func (p *program) readiness(d *doors) func() []console.Problem {
+	bus := remembered(checkEvery, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		return p.bus.Health(ctx)
+	})
+	return func() []console.Problem {
+		var all []console.Problem
+		if err := bus(); err != nil {
+			all = append(all, console.Problem{What: "bus", Why: err.Error()})
+		}
+		if p.has(Gateway) {
+			all = append(all, d.problems()...)
+		}
+		return all
+	}
+}
+
+// greet tells the person at the terminal how to go on.
+func (p *program) greet(s *console.Server) {
+	p.log.Info("ready", "dur", time.Since(p.began).Round(time.Millisecond), "version", p.opts.Version, "url", s.URL())
+	if p.opts.Out != nil {
+		fmt.Fprint(p.opts.Out, p.greeting(s))
+	}
+	if p.opts.Ready != nil {
+		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL()})
+	}
+}
+
+func (p *program) greeting(s *console.Server) string {
+	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n"
+	if !p.hasPage() {
+		text = "\nMagpie is running. Health and metrics are at " + s.URL() + "\n"
+	}
+	if p.isOffline() {
+		text += "No model is configured, so the offline assistant answers. To use one:\n" +
+			"  OPENAI_API_KEY=sk-... bot        (or ANTHROPIC_API_KEY, or llm.models in config.yaml)\n"
+	}
+	return text + "Ctrl-C stops it.\n\n"
+}
+
+func (p *program) hasPage() bool {
+	if !p.has(Gateway) {
+		return false
+	}
+	for _, c := range p.cfg.Channels {
+		if c.Type == webType && c.Enabled {
+			return true
+		}
+	}
+	return false
+}

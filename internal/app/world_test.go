@@ -1,0 +1,295 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/telegram"
+)
+
+// deadline bounds every wait of these tests; none comes near it.
+const deadline = 2 * time.Minute
+
+// program is the built bot, the same for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "magpie-bot-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "bot")
+	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "magpie/cmd/bot").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil && built.Load() {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// world is a fake Telegram, a scripted model and a folder; programs are started
+// and killed in it.
+type world struct {
+	t       testing.TB
+	tg      *telegram.Server
+	api     string
+	model   *modelserver.Server
+	dir     string
+	natsURL string
+	extra   string // more lines of the configuration
+	person  int64
+	sent    *sends // of the chaos run
+}
+
+const owner = 1001
+
+func newWorld(t testing.TB, o *telegram.Options) *world {
+	t.Helper()
+	tg := telegram.New(o)
+	srv := httptest.NewServer(tg.Handler())
+	t.Cleanup(func() {
+		tg.Close()
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	w := &world{t: t, tg: tg, api: srv.URL, model: modelserver.New(t), dir: t.TempDir(), person: owner}
+	tg.AddPerson(telegram.Person{ID: owner, Name: "Ada", Username: "ada"})
+	return w
+}
+
+// config writes the configuration of a process and returns its path and where
+// its console listens.
+func (w *world) config(name string) (path, listen string) {
+	w.t.Helper()
+	listen = freeAddr(w.t)
+	dir := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	text := fmt.Sprintf(`data_dir: %s
+log: {level: info}
+bus: {url: %q}
+llm:
+  models:
+    - {name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}
+channels:
+  telegram:
+    token: %q
+    api_base: %s
+    allow: ["*"]
+    rate: "off"
+    stream: false
+security: {rate_limit: {per_sender: ""}}
+web: {listen: %q}
+%s
+`, dir, w.natsURL, w.model.OpenAI(), w.tg.Token(), w.api, listen, w.extra)
+	path = filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path, listen
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// bot is a running program.
+type bot struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	listen string
+	log    *safeBuffer
+	ended  chan error
+}
+
+// safeBuffer keeps the end of what a process says.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.buf.Len() > 1<<20 {
+		b.buf.Next(1 << 19)
+	}
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// start runs the program on the configuration named name; the same name is the
+// same data.
+func (w *world) start(name string, args ...string) *bot {
+	w.t.Helper()
+	path, listen := w.config(name)
+	return w.startWith(path, listen, args...)
+}
+
+func (w *world) startWith(path, listen string, args ...string) *bot {
+	w.t.Helper()
+	exe, err := program()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	built.Store(true)
+	b := &bot{t: w.t, listen: listen, log: &safeBuffer{}, ended: make(chan error, 1)}
+	b.cmd = exec.Command(exe, append([]string{"run", "--config", path}, args...)...)
+	b.cmd.Dir = filepath.Dir(path)
+	b.cmd.Stdout, b.cmd.Stderr = b.log, b.log
+	b.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}
+	if err := b.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	go func() { b.ended <- b.cmd.Wait() }()
+	w.t.Cleanup(func() {
+		b.kill()
+		if w.t.Failed() {
+			w.t.Logf("the bot said:\n%s", b.log.String())
+		}
+	})
+	return b
+}
+
+// signal sends a signal and waits for the end.
+func (b *bot) signal(s syscall.Signal) error {
+	b.t.Helper()
+	_ = b.cmd.Process.Signal(s)
+	select {
+	case err := <-b.ended:
+		b.ended <- err
+		return err
+	case <-time.After(deadline):
+		b.t.Fatalf("the bot does not end after %v", s)
+		return nil
+	}
+}
+
+func (b *bot) kill() { _ = b.signal(syscall.SIGKILL) }
+
+// ready waits until /readyz says yes.
+func (b *bot) ready() {
+	b.t.Helper()
+	var last string
+	b.until("ready", func() bool {
+		status, body := b.get("/readyz")
+		last = body
+		return status == http.StatusOK
+	}, func() string { return last })
+}
+
+// until polls for something that the program brings about.
+func (b *bot) until(what string, cond func() bool, detail func() string) {
+	b.t.Helper()
+	end := time.After(deadline)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case err := <-b.ended:
+			b.ended <- err
+			b.t.Fatalf("the bot ended (%v) before: %s", err, what)
+		case <-end:
+			b.t.Fatalf("never: %s (%s)", what, detail())
+		case <-tick.C:
+		}
+	}
+}
+
+func (b *bot) get(path string) (int, string) {
+	resp, err := http.Get("http://" + b.listen + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var body bytes.Buffer
+	_, _ = body.ReadFrom(resp.Body)
+	return resp.StatusCode, body.String()
+}
+
+func (w *world) say(text string) int {
+	return w.tg.Say(telegram.Said{From: w.person, Text: text})
+}
+
+// wait waits until the private chat shows what ok accepts.
+func (w *world) wait(chat int64, what string, ok func([]telegram.Message) bool) []telegram.Message {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	msgs, err := w.tg.Wait(ctx, chat, ok)
+	if err != nil {
+		w.t.Fatalf("never: %s: %v", what, err)
+	}
+	return msgs
+}
+
+// stored waits until the bot has confirmed every update to Telegram.
+func (w *world) stored(b *bot) {
+	w.t.Helper()
+	b.until("all updates confirmed", func() bool { return w.tg.Pending() == 0 },
+		func() string { return fmt.Sprint(w.tg.Pending(), " pending") })
+}
+
+// count counts the messages of a chat that hold text.
+func count(msgs []telegram.Message, text string) int {
+	n := 0
+	for _, m := range msgs {
+		if strings.Contains(m.Text, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func receive[T any](t testing.TB, from <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(deadline):
+		t.Fatalf("never: %s", what)
+		panic("unreachable")
+	}
+}
+
+// clean checks an orderly end.
+func clean(t testing.TB, err error) {
+	t.Helper()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Errorf("the bot ended with code %d, want 0", exit.ExitCode())
+	} else if err != nil {
+		t.Error(err)
+	}
+}
