@@ -1,0 +1,34 @@
+package openai_test
+
+import (
+	"net/http"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"magpie/agent/llm"
+	"magpie/agent/llm/llmtest"
+	"magpie/agent/llm/openai"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// client returns an HTTP client whose connections end with the test.
+func client(t *testing.T) *http.Client {
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+func TestConformance(t *testing.T) {
+	llmtest.Run(t, func(t *testing.T, to llmtest.Target) llm.Provider {
+		p, err := openai.New(openai.Config{
+			Name: "main", BaseURL: to.Server.OpenAI(), APIKey: llmtest.Key, Model: "fake",
+			Timeout: to.Timeout, Idle: to.Idle, HTTP: client(t),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	})
+}
