@@ -28,7 +28,8 @@ type Options struct {
 	// Approver is asked when the policy says so; nil denies.
 	Approver Approver
 	// Keep stores the whole of an output that was cut and returns the path
-	// under which read_file finds it; nil: what is cut is gone.
+	// under which read_file finds it, "" when it could not; nil: what is cut
+	// is gone.
 	Keep func(ctx context.Context, sc Scope, text string) (path string, err error)
 	// Audit records calls; nil records none.
 	Audit *Audit

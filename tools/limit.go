@@ -23,9 +23,10 @@ func (e *Executor) limit(next handler) handler {
 		where := "; the rest was not kept"
 		if e.opt.Keep != nil {
 			path, keepErr := e.opt.Keep(ctx, c.scope, res.Text)
-			if keepErr == nil {
+			if path != "" {
 				where = fmt.Sprintf("; the whole is in %s, read_file shows parts of it", path)
-			} else {
+			}
+			if keepErr != nil {
 				e.opt.Log.Warn("keep tool output", "tool", c.name, "session", c.scope.Addr.Session(), "err", keepErr)
 			}
 		}

@@ -111,6 +111,27 @@ func replace(dir *os.Root, last string, mode fs.FileMode, fill func(io.Writer) e
 	return nil
 }
 
+// Remove removes a file or an empty folder.
+func (f *Fence) Remove(name string) error {
+	p, err := f.place(name)
+	if err != nil {
+		return err
+	}
+	if len(p.parts) == 0 {
+		return tools.Errorf(tools.Security, "%q is a folder of the configuration; it stays", name)
+	}
+	dir, err := p.folder(name, false)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	last := p.parts[len(p.parts)-1]
+	if _, err := look(dir, last, name); err != nil {
+		return err
+	}
+	return explain(name, dir.Remove(last))
+}
+
 // place judges a path and, where that is allowed, follows its links. The
 // result is a hint: the walk over it refuses any link.
 func (f *Fence) place(name string) (place, error) {
