@@ -1,0 +1,338 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"magpie/chat"
+	"magpie/internal/kv"
+)
+
+// AuditEvent says what an AuditRecord tells.
+type AuditEvent string
+
+// The events. The end of a call is a whole record of it; the start is written
+// too, so that a call which took the process down has left a trace.
+const (
+	AuditStart AuditEvent = "start"
+	AuditEnd   AuditEvent = "end"
+)
+
+// AuditRecord is one line of the audit log. Secrets are hidden before it is
+// made.
+type AuditRecord struct {
+	AuditLink
+	Event      AuditEvent      `json:"event"`
+	CallID     string          `json:"call_id"`
+	Tool       string          `json:"tool_name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Session    chat.SessionKey `json:"session_id"`
+	Channel    string          `json:"channel"`
+	Sender     string          `json:"sender"`
+	Timestamp  time.Time       `json:"timestamp"` // start of the call, UTC
+	Status     string          `json:"status"`    // running, ok or an ErrorKind
+	DurationMS float64         `json:"duration_ms"`
+	Result     string          `json:"result,omitempty"` // cut
+}
+
+// AuditLink chains a record to the one before it. The line ends with the hash:
+// SHA-256 in hex over the line as it would be without it, so that checking
+// needs no second encoding.
+type AuditLink struct {
+	Seq  uint64 `json:"seq"` // from 1
+	Prev string `json:"prev"`
+}
+
+// auditHead is the end of a chain, as it is kept in the table.
+type auditHead struct {
+	Seq  uint64 `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+const (
+	chainFile   = "chain" // holds the chain's id
+	lockFile    = "lock"
+	headWait    = 2 * time.Second // for the table; the call waits that long at most
+	auditTail   = 1 << 20         // bytes from the end of a file that hold its last line
+	auditPrefix = "audit."        // of the keys in the table
+)
+
+// Audit writes the audit log of one directory: one JSONL file for each UTC
+// day, every record chained to the one before by hash, over file borders and
+// restarts. Several processes may write to one directory. Safe for concurrent
+// use.
+type Audit struct {
+	dir   string
+	chain string
+	table kv.Table
+
+	mu   sync.Mutex
+	lock *os.File
+	file *os.File
+	name string // of file
+	size int64  // of file when head was its end
+	head auditHead
+
+	headMu sync.Mutex
+	stored uint64 // Seq of the head in the table
+}
+
+// OpenAudit opens the log in dir, which it creates, and keeps the end of the
+// chain in table, so that VerifyAudit finds a log that was cut off. A nil table
+// keeps no end.
+func OpenAudit(ctx context.Context, dir string, table kv.Table) (*Audit, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open audit log: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open audit log: %w", err)
+	}
+	a := &Audit{dir: dir, table: table, lock: lock}
+	err = a.locked(func() error {
+		if a.chain, err = chainID(dir); err != nil {
+			return err
+		}
+		if err := a.fetchHead(ctx); err != nil {
+			return err
+		}
+		return a.catchUp()
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open audit log %q: %w", dir, err), lock.Close())
+	}
+	return a, nil
+}
+
+// chainID reads the name of the directory's chain, and invents it once.
+func chainID(dir string) (string, error) {
+	path := filepath.Join(dir, chainFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		raw = []byte(strings.ToLower(rand.Text()))
+		err = os.WriteFile(path, raw, 0o600)
+	}
+	if err == nil && !toolName.Match(raw) {
+		err = fmt.Errorf("%s holds no chain name; restore it from a backup, or move the whole folder away to begin a new log", path)
+	}
+	return string(raw), err
+}
+
+// locked runs fn while no other goroutine or process writes.
+func (a *Audit) locked(fn func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := flock(a.lock, syscall.LOCK_EX); err != nil {
+		return err
+	}
+	return errors.Join(fn(), flock(a.lock, syscall.LOCK_UN))
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// Append writes one record; Seq and Prev are filled in.
+func (a *Audit) Append(ctx context.Context, r AuditRecord) error {
+	err := a.locked(func() error {
+		if err := a.catchUp(); err != nil {
+			return err
+		}
+		return a.write(r)
+	})
+	if err != nil {
+		return fmt.Errorf("append to audit log: %w", err)
+	}
+	if r.Event == AuditStart { // the head that the end stores covers it
+		return nil
+	}
+	return a.keepHead(ctx)
+}
+
+func (a *Audit) write(r AuditRecord) error {
+	r.AuditLink = AuditLink{Seq: a.head.Seq + 1, Prev: a.head.Hash}
+	line, hash, err := seal(r)
+	if err != nil {
+		return err
+	}
+	// The newest file stays the newest, also when the clock was set back.
+	if name := max(a.name, time.Now().UTC().Format(time.DateOnly)+".jsonl"); name != a.name {
+		if err := a.open(name); err != nil {
+			return err
+		}
+	}
+	if _, err := a.file.Write(line); err != nil {
+		return err // catchUp takes a half line away
+	}
+	a.size += int64(len(line))
+	a.head = auditHead{Seq: r.Seq, Hash: hash}
+	return nil
+}
+
+// seal writes the line of a record, its hash at the end.
+func seal(r AuditRecord) (line []byte, hash string, err error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(body)
+	hash = hex.EncodeToString(sum[:])
+	return fmt.Appendf(body[:len(body)-1], ",\"hash\":%q}\n", hash), hash, nil
+}
+
+func (a *Audit) open(name string) error {
+	f, err := os.OpenFile(filepath.Join(a.dir, name), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if a.file != nil {
+		err = a.file.Close()
+	}
+	a.file, a.name, a.size = f, name, 0
+	return err
+}
+
+// catchUp reads the end of the log again when it is not where this process
+// left it: at the start, after another process has written, and after a write
+// that failed half-way.
+func (a *Audit) catchUp() error {
+	names, err := auditFiles(a.dir)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		a.name = "" // also when the files were taken away: begin one
+		return nil
+	}
+	newest := names[len(names)-1]
+	if a.file != nil && newest == a.name {
+		if info, err := a.file.Stat(); err != nil || info.Size() == a.size {
+			return err
+		}
+	} else if err := a.open(newest); err != nil {
+		return err
+	}
+	return a.readHead()
+}
+
+func (a *Audit) readHead() error {
+	info, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	tail := make([]byte, min(info.Size(), auditTail))
+	if _, err := a.file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	whole := bytes.LastIndexByte(tail, '\n') + 1
+	a.size = info.Size() - int64(len(tail)-whole)
+	if whole < len(tail) { // a line that a crash left unfinished: it never counted
+		if err := a.file.Truncate(a.size); err != nil {
+			return err
+		}
+	}
+	if whole == 0 {
+		return nil
+	}
+	last := tail[:whole-1]
+	last = last[bytes.LastIndexByte(last, '\n')+1:]
+	link, hash, err := unseal(last)
+	if err != nil {
+		return fmt.Errorf("the last record of %s: %w; move the folder away to begin a new log", a.name, err)
+	}
+	// A log that ends before what was written has been cut off. It is continued
+	// from where it should have ended, so that the gap stays visible.
+	if link.Seq > a.head.Seq {
+		a.head = auditHead{Seq: link.Seq, Hash: hash}
+	}
+	return nil
+}
+
+// auditFiles lists the log's files from the oldest to the newest.
+func auditFiles(dir string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(globQuote(dir), "????-??-??.jsonl"))
+	for i := range paths {
+		paths[i] = filepath.Base(paths[i])
+	}
+	slices.Sort(paths)
+	return paths, err
+}
+
+func globQuote(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
+// fetchHead reads where the log ended when the table was last told.
+func (a *Audit) fetchHead(ctx context.Context) error {
+	if a.table == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, headWait)
+	defer cancel()
+	e, err := a.table.Get(ctx, auditPrefix+a.chain)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value, &a.head)
+	}
+	if err != nil {
+		return fmt.Errorf("the end kept in the store: %w", err)
+	}
+	a.stored = a.head.Seq
+	return nil
+}
+
+// keepHead stores the end of the chain in the table; calls that end together
+// share one write.
+func (a *Audit) keepHead(ctx context.Context) error {
+	a.headMu.Lock()
+	defer a.headMu.Unlock()
+	a.mu.Lock()
+	head := a.head
+	a.mu.Unlock()
+	if a.table == nil || head.Seq <= a.stored {
+		return nil
+	}
+	raw, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), headWait)
+	defer cancel()
+	if _, err := a.table.Update(ctx, auditPrefix+a.chain, raw, 0, 0); err != nil {
+		return fmt.Errorf("keep the end of the audit log: %w", err)
+	}
+	a.stored = head.Seq
+	return nil
+}
+
+// Close closes the log. What was appended is in the files already.
+func (a *Audit) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.lock.Close()
+	if a.file != nil {
+		err = errors.Join(err, a.file.Close())
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// grace is how long a tool may take to stop after its time is over: enough to
+// end a process group and collect its output.
+const grace = 3 * time.Second
+
+var errTooLong = errors.New("the tool's time is over")
+
+// bound ends a call in time. The tool runs in a goroutine of its own, so that
+// one which does not listen to ctx cannot hold up the turn; Close waits for it.
+func (e *Executor) bound(next handler) handler {
+	return func(ctx context.Context, c *call) (Result, error) {
+		limit := e.timeout(c.entry.spec)
+		if limit > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, limit, errTooLong)
+			defer cancel()
+		}
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		type outcome struct {
+			res Result
+			err error
+		}
+		done := make(chan outcome, 1)
+		e.calls.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					done <- outcome{res: e.crashed(c.scope, c.name, p)}
+				}
+			}()
+			res, err := next(ctx, c)
+			done <- outcome{res, err}
+		})
+		select {
+		case o := <-done:
+			return o.res, explain(ctx, o.err, c, limit)
+		case <-ctx.Done():
+		}
+		wait := time.NewTimer(grace)
+		defer wait.Stop()
+		select {
+		case o := <-done:
+			return o.res, explain(ctx, o.err, c, limit)
+		case <-wait.C:
+			e.opt.Log.Error("tool does not stop", "tool", c.name, "session", c.scope.Addr.Session(), "trace", c.scope.Trace)
+			return Result{}, explain(ctx, context.Cause(ctx), c, limit)
+		}
+	}
+}
+
+func (e *Executor) timeout(s Spec) time.Duration {
+	switch {
+	case s.Timeout < 0:
+		return 0
+	case s.Timeout > 0:
+		return s.Timeout
+	case s.Category == Network || s.Category == MCP:
+		return e.opt.NetworkTimeout
+	}
+	return e.opt.Timeout
+}
+
+// explain makes the end of ctx a failure that the model understands; a tool
+// that explains itself is left alone.
+func explain(ctx context.Context, err error, c *call, limit time.Duration) error {
+	var said *Error
+	switch {
+	case err == nil || errors.As(err, &said) || ctx.Err() == nil:
+		return err
+	case errors.Is(context.Cause(ctx), errTooLong):
+		return &Error{Kind: Timeout, Err: err, Text: c.name + " took longer than " + limit.String() + " and was stopped; ask for less at once, or go on without it"}
+	}
+	return &Error{Kind: Failed, Err: err, Text: c.name + " was stopped before it ended"}
+}
+
+// invoke is the end of the way: the tool itself.
+func (e *Executor) invoke(ctx context.Context, c *call) (Result, error) {
+	res, err := c.entry.tool.Call(ctx, c.scope, c.args)
+	if err == nil {
+		res.OK, res.Err = true, ""
+	}
+	return res, err
+}
+
+// settle makes every error a Result.
+func (e *Executor) settle(next handler) handler {
+	return func(ctx context.Context, c *call) (res Result, _ error) {
+		defer func() {
+			if p := recover(); p != nil {
+				res = e.crashed(c.scope, c.name, p)
+			}
+		}()
+		res, err := next(ctx, c)
+		if err == nil {
+			return res, nil
+		}
+		var said *Error
+		switch {
+		case errors.As(err, &said) && said.Text != "":
+			return failure(said.Kind, said.Text), nil
+		case ctx.Err() != nil:
+			return failure(Failed, c.name+" was stopped before it ended"), nil
+		}
+		return failure(Failed, err.Error()), nil
+	}
+}

@@ -1,0 +1,177 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"magpie/chat"
+)
+
+// Options of an Executor. Zero fields have the default that stands with them.
+type Options struct {
+	Timeout        time.Duration // of one call; 30 s
+	NetworkTimeout time.Duration // of one call of category network or mcp; 60 s
+	MaxResultChars int           // runes of a result that a model gets; 16000
+
+	// Enabled are tool names and patterns with *; a leading "-" removes. The
+	// last one that matches decides. Empty: all tools.
+	Enabled []string
+	// Offer, if set, says which tools exist for a scope.
+	Offer func(Scope, Spec) bool
+	// Policy allows and denies calls; nil allows all.
+	Policy *Policy
+	// Approver is asked when the policy says so; nil denies.
+	Approver Approver
+	// Keep stores the whole of an output that was cut and returns the path
+	// under which read_file finds it, "" when it could not; nil: what is cut
+	// is gone.
+	Keep func(ctx context.Context, sc Scope, text string) (path string, err error)
+	// Audit records calls; nil records none.
+	Audit *Audit
+	// Events is told of every call; it must not block. nil: nobody is.
+	Events func(chat.Event)
+	// Log gets one line for each call; nil: none.
+	Log *slog.Logger
+	// Redact hides secrets in audit, log and events; nil hides by name only.
+	Redact *Redactor
+}
+
+// The defaults of Options.
+const (
+	defaultTimeout        = 30 * time.Second
+	defaultNetworkTimeout = 60 * time.Second
+	defaultMaxResultChars = 16000
+)
+
+func (o *Options) withDefaults() Options {
+	opt := Options{}
+	if o != nil {
+		opt = *o
+	}
+	if opt.Timeout <= 0 {
+		opt.Timeout = defaultTimeout
+	}
+	if opt.NetworkTimeout <= 0 {
+		opt.NetworkTimeout = defaultNetworkTimeout
+	}
+	if opt.MaxResultChars <= 0 {
+		opt.MaxResultChars = defaultMaxResultChars
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Redact == nil {
+		opt.Redact = NewRedactor(nil)
+	}
+	return opt
+}
+
+// Executor runs tool calls. Safe for concurrent use.
+type Executor struct {
+	reg    *Registry
+	opt    Options
+	stats  stats
+	cache  cache
+	handle handler
+	calls  sync.WaitGroup // tools that run, also those that outlive their call
+}
+
+// call is one call on its way through the stages.
+type call struct {
+	scope  Scope
+	name   string // as the model wrote it
+	raw    string // arguments as the model wrote them
+	entry  *entry // set by find
+	values map[string]any
+	args   json.RawMessage // canonical and valid, set by arguments
+}
+
+// handler is what is left of the way; stage is one step of it.
+type (
+	handler func(ctx context.Context, c *call) (Result, error)
+	stage   func(next handler) handler
+)
+
+// NewExecutor makes an Executor of the tools in reg, also those that are
+// registered later.
+func NewExecutor(reg *Registry, o *Options) *Executor {
+	e := &Executor{reg: reg, opt: o.withDefaults()}
+	stages := []stage{
+		e.record, e.limit, e.settle, // these see every call and its result
+		e.find, e.arguments, e.permit, e.bound, e.reuse,
+	}
+	e.handle = e.invoke
+	for i := len(stages) - 1; i >= 0; i-- {
+		e.handle = stages[i](e.handle)
+	}
+	return e
+}
+
+// Specs lists the tools offered in a scope, ordered by name.
+func (e *Executor) Specs(sc Scope) []Spec {
+	var offered []Spec
+	for _, s := range e.reg.List() {
+		if e.exists(sc, s) && !e.opt.Policy.forbids(sc, s) {
+			offered = append(offered, s)
+		}
+	}
+	return offered
+}
+
+// exists says whether there is such a tool for this scope.
+func (e *Executor) exists(sc Scope, s Spec) bool {
+	return enabled(e.opt.Enabled, s.Name) && (e.opt.Offer == nil || e.opt.Offer(sc, s))
+}
+
+// Run runs one call and always comes back with a Result: a failure is a Result
+// whose Text says what was wrong and what would be right. args is the text
+// that the model wrote. Run ends at the latest a moment after the tool's
+// timeout or the end of ctx.
+func (e *Executor) Run(ctx context.Context, sc Scope, name, args string) (res Result) {
+	if sc.Zone == nil {
+		sc.Zone = time.Local
+	}
+	started := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			res = e.crashed(sc, name, p)
+		}
+		res.Tool, res.CallID = name, sc.CallID
+		res.Started, res.Duration = started, time.Since(started)
+	}()
+	res, _ = e.handle(ctx, &call{scope: sc, name: name, raw: args}) // settle has made every error a Result
+	return res
+}
+
+// Close waits for tools that did not stop with their call, until ctx ends.
+func (e *Executor) Close(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { // ends with the last tool; there is nobody else to wait for it
+		e.calls.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for running tools: %w", context.Cause(ctx))
+	}
+}
+
+// Stats returns what was counted so far.
+func (e *Executor) Stats() Stats { return e.stats.snapshot() }
+
+func (e *Executor) crashed(sc Scope, tool string, p any) Result {
+	e.opt.Log.Error("tool panicked", "tool", tool, "session", sc.Addr.Session(), "trace", sc.Trace,
+		"err", e.opt.Redact.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
+	return failure(Failed, fmt.Sprintf("%s broke down: a mistake in the program, not in the arguments. Go on without it.", tool))
+}
+
+func failure(kind ErrorKind, text string) Result {
+	return Result{Err: kind, Text: fmt.Sprintf("error (%s): %s", kind, text)}
+}

@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"magpie/chat"
+)
+
+// errRunes is how much of a failure's text an event carries.
+const errRunes = 300
+
+// record tells of every call, its start and its end: events, audit, statistics
+// and log.
+func (e *Executor) record(next handler) handler {
+	return func(ctx context.Context, c *call) (Result, error) {
+		started := time.Now()
+		e.tell(c, chat.ToolRequested, &chat.ToolEvent{})
+		e.audit(ctx, c, AuditStart, started, Result{})
+		res, err := next(ctx, c)
+		took := time.Since(started)
+		res.Duration = took
+		e.stats.add(c.entry, res.OK, took)
+		e.audit(ctx, c, AuditEnd, started, res)
+
+		kind, failed := chat.ToolCompleted, ""
+		if !res.OK {
+			kind, failed = chat.ToolFailed, clip(e.opt.Redact.Text(clip(res.Text, 2*errRunes)), errRunes)
+		}
+		e.tell(c, kind, &chat.ToolEvent{Duration: took, Err: failed})
+		e.opt.Log.Info("tool call", "tool", c.name, "channel", c.scope.Addr.Channel, "session", c.scope.Addr.Session(),
+			"trace", c.scope.Trace, "dur", took, "err", string(res.Err))
+		return res, err
+	}
+}
+
+func (e *Executor) tell(c *call, kind chat.EventKind, te *chat.ToolEvent) {
+	if e.opt.Events == nil {
+		return
+	}
+	te.CallID, te.Name = c.scope.CallID, c.name
+	e.opt.Events(chat.Event{
+		V: chat.Version, Kind: kind, At: time.Now(), Addr: c.scope.Addr,
+		Trace: c.scope.Trace, Turn: c.scope.Turn, Tool: te,
+	})
+}
+
+// audit writes one record. A log that cannot be written is reported and does
+// not stop the bot.
+func (e *Executor) audit(ctx context.Context, c *call, event AuditEvent, started time.Time, res Result) {
+	if e.opt.Audit == nil {
+		return
+	}
+	r := AuditRecord{
+		Event: event, CallID: c.scope.CallID, Tool: c.name, Session: c.scope.Addr.Session(),
+		Channel: c.scope.Addr.Channel, Sender: c.scope.Sender.ID, Timestamp: started.UTC(), Status: "running",
+	}
+	main := ""
+	if c.entry != nil {
+		main = c.entry.spec.Main
+	}
+	raw := c.raw
+	if c.args != nil {
+		raw = string(c.args)
+	}
+	r.Arguments = e.opt.Redact.arguments(raw, main)
+	if event == AuditEnd {
+		r.Status, r.Result = "ok", e.opt.Redact.short(res.Text, auditResultRunes)
+		if !res.OK {
+			r.Status = string(res.Err)
+		}
+		r.DurationMS = float64(res.Duration.Microseconds()) / 1000
+	}
+	if err := e.opt.Audit.Append(ctx, r); err != nil {
+		e.opt.Log.Error("audit record not written", "tool", c.name, "session", c.scope.Addr.Session(), "err", err)
+	}
+}

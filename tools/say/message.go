@@ -1,0 +1,141 @@
+// Package say holds the tool with which the agent sends messages of its own:
+// message. It hands them to an Outbox, which stores them; delivery is not its
+// business. It starts no goroutine.
+package say
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"magpie/chat"
+	"magpie/tools"
+)
+
+//go:embed message.md
+var messageText string
+
+// Outbox takes messages for delivery. A message with an ID that it has taken
+// before is the same message.
+type Outbox interface {
+	Publish(ctx context.Context, out chat.Outbound) error
+}
+
+// Options of the message tool. Nil fields take the feature away: the tool says
+// so when it is asked for.
+type Options struct {
+	// Elsewhere says whether the scope may write to another chat: nil error
+	// yes, else the reason, for the model. nil: no other chat.
+	Elsewhere func(ctx context.Context, sc tools.Scope, to chat.Address) error
+	// Buttons makes buttons of labels, one row for each slice.
+	Buttons func(ctx context.Context, sc tools.Scope, labels []string) ([][]chat.Button, error)
+	// Files opens what may be sent; nil: no files.
+	Files Files
+	// Media stores what is sent; nil: no files.
+	Media Media
+	// MaxBytes bounds one file; 20 MiB.
+	MaxBytes int64
+}
+
+type messageIn struct {
+	Content string   `json:"content,omitempty" jsonschema:"The text, in Markdown."`
+	Channel string   `json:"channel,omitempty" jsonschema:"Another channel to send to; the current one when it is not given."`
+	ChatID  string   `json:"chat_id,omitempty" jsonschema:"Another chat to send to; the current one when it is not given."`
+	Media   []string `json:"media,omitempty" jsonschema:"Paths of files to send along." rule:"maxitems=10,minlen=1"`
+	Buttons []string `json:"buttons,omitempty" jsonschema:"Labels of buttons under the message; a press comes back as a message." rule:"maxitems=12,minlen=1,maxlen=40"`
+}
+
+// Message makes message.
+func Message(out Outbox, o *Options) tools.Tool {
+	m := messenger{out: out}
+	if o != nil {
+		m.opt = *o
+	}
+	if m.opt.MaxBytes <= 0 {
+		m.opt.MaxBytes = defaultMaxBytes
+	}
+	spec := tools.Spec{
+		Name: "message", Description: strings.TrimSpace(messageText), Category: tools.Network, Effect: tools.Acts, Main: "content",
+		Aliases: map[string]string{"to": "chat_id", "text": "content", "message": "content", "file_paths": "media", "files": "media"},
+	}
+	return tools.New(spec, m.send)
+}
+
+type messenger struct {
+	out Outbox
+	opt Options
+}
+
+func (m messenger) send(ctx context.Context, sc tools.Scope, in messageIn) (tools.Result, error) {
+	if strings.TrimSpace(in.Content) == "" && len(in.Media) == 0 {
+		return tools.Result{}, tools.Errorf(tools.InvalidArgs, "the message is empty; want content, media or both")
+	}
+	to, here := in.address(sc)
+	if !here {
+		if err := m.allowed(ctx, sc, to); err != nil {
+			return tools.Result{}, err
+		}
+	}
+	// The same call has the same id, so that a repeated turn sends nothing twice.
+	msg := chat.Outbound{
+		Meta: chat.Meta{V: chat.Version, ID: "out:" + string(sc.Addr.Session()) + ":" + sc.CallID, Trace: sc.Trace, At: time.Now(), Addr: to},
+		Text: in.Content,
+	}
+	var err error
+	if msg.Buttons, err = m.buttons(ctx, sc, in.Buttons); err != nil {
+		return tools.Result{}, err
+	}
+	if msg.Attachments, err = m.attach(ctx, in.Media); err != nil {
+		return tools.Result{}, err
+	}
+	if err := m.out.Publish(ctx, msg); err != nil {
+		return tools.Result{}, fmt.Errorf("send message: %w", err)
+	}
+	text := "sent to this chat; this is your answer, do not repeat it"
+	if !here {
+		text = "sent to " + to.String()
+	}
+	return tools.Result{Text: text, Answered: here}, nil
+}
+
+// address is where the message goes, and whether that is the current chat.
+func (in messageIn) address(sc tools.Scope) (to chat.Address, here bool) {
+	sameChannel := in.Channel == "" || in.Channel == sc.Addr.Channel
+	if sameChannel && (in.ChatID == "" || in.ChatID == sc.Addr.Chat) {
+		return sc.Addr, true
+	}
+	to = chat.Address{Channel: sc.Addr.Channel, Chat: in.ChatID}
+	if in.Channel != "" {
+		to.Channel = in.Channel
+	}
+	return to, false
+}
+
+func (m messenger) allowed(ctx context.Context, sc tools.Scope, to chat.Address) error {
+	if to.Chat == "" {
+		return tools.Errorf(tools.InvalidArgs, "channel %q without chat_id; give both, or neither for the current chat", to.Channel)
+	}
+	if m.opt.Elsewhere == nil {
+		return tools.Errorf(tools.Permission, "messages to other chats are not allowed here; leave out channel and chat_id to write to the current chat")
+	}
+	if err := m.opt.Elsewhere(ctx, sc, to); err != nil {
+		return tools.Errorf(tools.Permission, "a message to %s is not allowed: %w; leave out channel and chat_id to write to the current chat", to, err)
+	}
+	return nil
+}
+
+func (m messenger) buttons(ctx context.Context, sc tools.Scope, labels []string) ([][]chat.Button, error) {
+	if len(labels) == 0 {
+		return nil, nil
+	}
+	if m.opt.Buttons == nil {
+		return nil, tools.Errorf(tools.Failed, "buttons are not possible here; write the choices as text")
+	}
+	rows, err := m.opt.Buttons(ctx, sc, labels)
+	if err != nil {
+		return nil, fmt.Errorf("make buttons: %w", err)
+	}
+	return rows, nil
+}
