@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,12 +98,34 @@ func (req *request) readMultipart(r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if part.FileName() == "" {
-			req.params[part.FormName()] = string(data)
+		name, filename := disposition(part)
+		if filename == "" {
+			req.params[name] = string(data)
 			continue
 		}
-		req.files[part.FormName()] = File{Name: part.FileName(), MIME: part.Header.Get("Content-Type"), Data: data}
+		req.files[name] = File{Name: filename, MIME: part.Header.Get("Content-Type"), Data: data}
 	}
+}
+
+var (
+	dispositionName = regexp.MustCompile(`(?:^|;)\s*name="?([^";]*)"?`)
+	dispositionFile = regexp.MustCompile(`(?:^|;)\s*filename="?([^"]*)"?`)
+)
+
+// disposition reads the names of a part. Telegram takes file names as clients
+// write them, also without quotes or with letters that the standard forbids.
+func disposition(part *multipart.Part) (name, filename string) {
+	if part.FormName() != "" {
+		return part.FormName(), part.FileName()
+	}
+	header := part.Header.Get("Content-Disposition")
+	if m := dispositionName.FindStringSubmatch(header); m != nil {
+		name = m[1]
+	}
+	if m := dispositionFile.FindStringSubmatch(header); m != nil {
+		filename = m[1]
+	}
+	return name, filename
 }
 
 // onlyKnown refuses parameters that the method does not have. Parts of a form

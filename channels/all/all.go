@@ -1,0 +1,16 @@
+// Package all lists the channels that the program knows, one line each. It
+// does nothing else.
+package all
+
+import (
+	"magpie/channels"
+	"magpie/channels/telegram"
+)
+
+// Registry returns the factory of every channel by its type. The map belongs
+// to the caller.
+func Registry() channels.Registry {
+	return channels.Registry{
+		"telegram": telegram.New,
+	}
+}

@@ -1,0 +1,173 @@
+package telegram
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"magpie/channels"
+)
+
+const (
+	// maxUpdate bounds one webhook call in bytes.
+	maxUpdate = 4 << 20
+	// secretHeader proves that a call comes from Telegram.
+	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
+)
+
+// gate lets webhook calls in while Run is running.
+type gate struct {
+	mu      sync.Mutex
+	in      *intake // nil: closed
+	done    <-chan struct{}
+	working sync.WaitGroup
+}
+
+func (g *gate) open(in *intake, done <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.in, g.done = in, done
+}
+
+// shut closes the gate and waits for the calls inside.
+func (g *gate) shut() {
+	g.mu.Lock()
+	g.in = nil
+	g.mu.Unlock()
+	g.working.Wait()
+}
+
+// enter returns nil when the gate is closed; else leave must be called.
+func (g *gate) enter() (in *intake, done <-chan struct{}, leave func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.in == nil {
+		return nil, nil, nil
+	}
+	g.working.Add(1)
+	return g.in, g.done, g.working.Done
+}
+
+// hookURL is where Telegram calls.
+func (t *Telegram) hookURL() string { return t.cfg.PublicURL + "/hooks/" + t.name }
+
+func (t *Telegram) setWebhook(ctx context.Context) error {
+	_, err := t.api.call(ctx, "setWebhook", tgbotapi.Params{
+		"url": t.hookURL(), "secret_token": string(t.cfg.WebhookSecret), "allowed_updates": allowedUpdates,
+	})
+	return err
+}
+
+// serveHook lets Telegram call until ctx ends, and looks from time to time
+// whether it still can.
+func (t *Telegram) serveHook(ctx context.Context, in *intake) error {
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { in.run(ctx) })
+	t.hook.open(in, ctx.Done())
+	defer t.hook.shut()
+	defer cancel() // before shut: it ends the calls inside
+	tick := time.NewTicker(t.pace.hook)
+	defer tick.Stop()
+	started := t.deps.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		switch err := t.lookAtHook(ctx, started); {
+		case err == nil:
+			t.deps.Status.Connected()
+		case ctx.Err() != nil:
+		case final(err):
+			return err
+		default:
+			t.trouble(err)
+		}
+	}
+}
+
+// lookAtHook sets the webhook again when it is gone, and reports an error that
+// Telegram had with it since the last look.
+func (t *Telegram) lookAtHook(ctx context.Context, started time.Time) error {
+	raw, err := t.api.call(ctx, "getWebhookInfo", nil)
+	if err != nil {
+		return err
+	}
+	var info struct {
+		URL     string `json:"url"`
+		ErrorAt int64  `json:"last_error_date"`
+		Error   string `json:"last_error_message"`
+	}
+	if err := json.Unmarshal(raw, &info); err != nil {
+		return t.api.fail("getWebhookInfo", channels.Temporary, err)
+	}
+	if info.URL != t.hookURL() {
+		t.deps.Log.Warn("the webhook was gone and is set again; does another program use the same token?")
+		return t.setWebhook(ctx)
+	}
+	at := time.Unix(info.ErrorAt, 0)
+	if info.Error != "" && at.After(started) && t.deps.Now().Sub(at) <= t.pace.hook {
+		return t.api.fail("webhook", channels.Temporary, fmt.Errorf("telegram cannot deliver: %s", info.Error))
+	}
+	return nil
+}
+
+// serveUpdate answers 200 only for what is stored.
+func (t *Telegram) serveUpdate(w http.ResponseWriter, r *http.Request) {
+	given := []byte(r.Header.Get(secretHeader))
+	switch {
+	case t.cfg.Mode != modeWebhook:
+		http.NotFound(w, r)
+		return
+	case subtle.ConstantTimeCompare(given, []byte(t.cfg.WebhookSecret)) != 1:
+		http.Error(w, "wrong secret", http.StatusUnauthorized)
+		return
+	case r.Method != http.MethodPost:
+		http.Error(w, "POST only", http.StatusMethodNotAllowed)
+		return
+	}
+	in, done, leave := t.hook.enter()
+	if in == nil {
+		http.Error(w, "not running", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxUpdate))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		// Telegram repeats what is refused for ever; nothing it sends is so long.
+		in.skip(event{skip: "update is too long", bad: true})
+		return
+	}
+	if err != nil {
+		http.Error(w, "body cannot be read", http.StatusBadRequest)
+		return
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	wg.Go(func() { // the end of Run ends this call
+		select {
+		case <-done:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	if err := in.take(ctx, t.event(raw)); err != nil {
+		t.deps.Log.Warn("an update was not stored and will come again", "err", err)
+		http.Error(w, "not stored", http.StatusServiceUnavailable)
+	}
+}

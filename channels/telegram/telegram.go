@@ -1,0 +1,222 @@
+// Package telegram is the Telegram channel: a bot of the Bot API, by long
+// polling or webhook. It translates and transports; retrying, splitting and
+// rates are dispatch's, who may speak is access's.
+//
+// Telegram's acknowledgement is the offset of the next getUpdates (or the 200
+// of a webhook call); it is given only for what the sink has stored. The SDK
+// serves as transport and for outgoing types; updates are decoded here, each
+// by itself, so that one that cannot be read does not hide the others.
+//
+// Run owns all goroutines and waits for them.
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"magpie/channels"
+	"magpie/channels/render"
+	"magpie/chat"
+	"magpie/internal/kv"
+)
+
+// Telegram is one bot.
+type Telegram struct {
+	name    string
+	cfg     Config
+	deps    channels.Deps
+	pace    pace
+	api     *client
+	me      atomic.Pointer[user]
+	moved   moved
+	hook    gate
+	skipped atomic.Uint64
+}
+
+var (
+	_ channels.Channel      = (*Telegram)(nil)
+	_ channels.Typer        = (*Telegram)(nil)
+	_ channels.Editor       = (*Telegram)(nil)
+	_ channels.Deleter      = (*Telegram)(nil)
+	_ channels.Reactor      = (*Telegram)(nil)
+	_ channels.MediaSender  = (*Telegram)(nil)
+	_ channels.MediaFetcher = (*Telegram)(nil)
+	_ channels.Buttoner     = (*Telegram)(nil)
+	_ channels.Hooker       = (*Telegram)(nil)
+	_ channels.Checker      = (*Telegram)(nil)
+)
+
+// pace holds the pauses, so that tests can be quick.
+type pace struct {
+	poll     time.Duration // how long the platform may keep a getUpdates waiting
+	retry    time.Duration // first pause after a failure; doubles
+	retryMax time.Duration
+	album    time.Duration // silence after which an album is complete
+	hook     time.Duration // between two looks at the webhook
+}
+
+func normalPace() pace {
+	return pace{
+		poll:     50 * time.Second, // the most that Telegram grants
+		retry:    time.Second,
+		retryMax: time.Minute,
+		album:    800 * time.Millisecond, // parts come within a few 100 ms of each other
+		hook:     time.Minute,
+	}
+}
+
+// New is the channels.Factory of Telegram.
+func New(name string, decode func(any) error, d channels.Deps) (channels.Channel, error) {
+	var cfg Config
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	return newTelegram(name, cfg, d, normalPace()), nil
+}
+
+func newTelegram(name string, cfg Config, d channels.Deps, p pace) *Telegram {
+	if d.Table == nil {
+		d.Table = &kv.Memory{}
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return &Telegram{
+		name: name, cfg: cfg, deps: d, pace: p,
+		api:   newClient(name, string(cfg.Token), cfg.APIBase, d.HTTP),
+		moved: moved{table: d.Table, to: map[string]string{}},
+	}
+}
+
+// Name is the instance name.
+func (t *Telegram) Name() string { return t.name }
+
+// Limits are those of the Bot API (https://core.telegram.org/bots/api and
+// /bots/faq, read November 2026).
+func (t *Telegram) Limits() channels.Limits {
+	const upload = 50 << 20 // photos over 10 MB go as documents
+	return channels.Limits{
+		Text: 4096, Caption: 1024, Size: render.TelegramSize,
+		Media: map[chat.Kind]int64{
+			chat.Image: upload, chat.Audio: upload, chat.Voice: upload, chat.Video: upload, chat.File: upload,
+		},
+		Album: 10,
+		Rate: channels.Rate{
+			PerSecond: 30, Burst: 30, PerChat: time.Second, ChatBurst: 3, PerGroup: 3 * time.Second,
+			// Groups, supergroups and channels have negative ids.
+			IsGroup: func(a chat.Address) bool { return strings.HasPrefix(a.Chat, "-") },
+		},
+		Edit: time.Second, Typing: 5 * time.Second, Resend: true,
+	}
+}
+
+// Skipped is how many updates were passed over since the start because they
+// could not be read or were of a kind that the bot does not know.
+func (t *Telegram) Skipped() uint64 { return t.skipped.Load() }
+
+// Check asks Telegram who the bot is.
+func (t *Telegram) Check(ctx context.Context) error {
+	_, err := t.whoAmI(ctx)
+	return err
+}
+
+func (t *Telegram) whoAmI(ctx context.Context) (*user, error) {
+	raw, err := t.api.call(ctx, "getMe", nil)
+	if err != nil {
+		return nil, err
+	}
+	var me user
+	if err := json.Unmarshal(raw, &me); err != nil || me.ID == 0 {
+		return nil, t.api.fail("getMe", channels.Temporary, fmt.Errorf("answer without a user: %w", err))
+	}
+	return &me, nil
+}
+
+// Run receives until ctx ends. It returns an Unauthorized error when Telegram
+// does not know the token, and a Rejected one when it refuses the webhook.
+func (t *Telegram) Run(ctx context.Context, sink channels.Sink) error {
+	defer t.api.closeIdle()
+	in, err := t.connect(ctx, sink)
+	if err == nil && in != nil {
+		if t.cfg.Mode == modeWebhook {
+			err = t.serveHook(ctx, in)
+		} else {
+			err = t.receive(ctx, in)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	t.deps.Status.Stopped(err)
+	return err
+}
+
+// connect makes everything ready, however long it takes; nil without an error
+// means that ctx ended.
+func (t *Telegram) connect(ctx context.Context, sink channels.Sink) (*intake, error) {
+	wait := t.backoff()
+	for {
+		in, err := t.prepare(ctx, sink)
+		if err == nil {
+			t.deps.Status.Connected()
+			t.deps.Log.Info("telegram connected", "bot", t.me.Load().Username, "mode", t.cfg.Mode)
+			return in, nil
+		}
+		if ctx.Err() != nil {
+			return nil, nil
+		}
+		if final(err) {
+			return nil, err
+		}
+		t.trouble(err)
+		wait.pause(ctx, err)
+	}
+}
+
+func (t *Telegram) prepare(ctx context.Context, sink channels.Sink) (*intake, error) {
+	me, err := t.whoAmI(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.me.Store(me)
+	if err := t.moved.load(ctx); err != nil {
+		return nil, err
+	}
+	in := newIntake(t, sink)
+	if err := in.load(ctx); err != nil {
+		return nil, err
+	}
+	if t.cfg.Mode == modeWebhook {
+		return in, t.setWebhook(ctx)
+	}
+	_, err = t.api.call(ctx, "deleteWebhook", nil)
+	return in, err
+}
+
+// final tells errors that no waiting can heal.
+func final(err error) bool {
+	kind := channels.KindOf(err)
+	return kind == channels.Unauthorized || kind == channels.Rejected
+}
+
+// trouble notes that receiving does not work at the moment.
+func (t *Telegram) trouble(err error) {
+	t.deps.Status.Failed(err)
+	t.deps.Log.Warn("telegram does not answer as it should", "err", err)
+}
+
+// Hook takes Telegram's calls in webhook mode; in poll mode there is nothing
+// to call.
+func (t *Telegram) Hook() http.Handler { return http.HandlerFunc(t.serveUpdate) }
