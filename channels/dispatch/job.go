@@ -1,0 +1,244 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"magpie/channels"
+	"magpie/channels/render"
+	"magpie/chat"
+)
+
+// job is the delivery of one message: a list of steps, each one call to the
+// platform, made from the message alone, so that a repeat after a crash has
+// the same list and goes on where the first stopped.
+type job struct {
+	d        *Dispatcher
+	out      chat.Outbound
+	draft    *draft // the streamed message that this one replaces, or nil
+	steps    []step
+	progress progress
+}
+
+// step is one text, or one group of files with its caption.
+type step struct {
+	text  string
+	files []channels.Upload
+	reply bool // carries ReplyTo
+	last  bool // carries the buttons
+}
+
+// progress is stored after each step but the last of a message with several.
+type progress struct {
+	Done int               `json:"done"` // steps that are finished
+	Refs []chat.MessageRef `json:"refs,omitempty"`
+}
+
+func (j *job) run(ctx context.Context) error {
+	if err := j.answer(ctx); err != nil {
+		return err
+	}
+	if err := j.plan(ctx); err != nil {
+		return err
+	}
+	if len(j.steps) > 1 {
+		if _, err := load(ctx, j.d.opt.Receipts, j.progressKey(), &j.progress); err != nil {
+			return fmt.Errorf("read what was sent of it: %w", err)
+		}
+	}
+	if err := j.draft.settle(ctx, j); err != nil {
+		return err
+	}
+	for n := j.progress.Done; n < len(j.steps); n = j.progress.Done {
+		refs, err := j.step(ctx, n)
+		if err != nil {
+			return err
+		}
+		j.progress.Refs = append(j.progress.Refs, refs...)
+		j.progress.Done++
+		if j.progress.Done < len(j.steps) {
+			if err := j.d.store(ctx, j.d.opt.Receipts, j.progressKey(), j.progress); err != nil {
+				return fmt.Errorf("note what was sent of it: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (j *job) progressKey() string { return j.out.ID + ".parts" }
+
+// answer reacts to the press of a button. A press that the platform has
+// forgotten is no reason to hold the message back.
+func (j *job) answer(ctx context.Context) error {
+	b, ok := j.d.ch.(channels.Buttoner)
+	if !ok || j.out.Answer == nil {
+		return nil
+	}
+	err := j.d.try(ctx, j.out.Addr, callTimeout, func(ctx context.Context) error {
+		return repeatable(b.AnswerPress(ctx, j.out.Addr, *j.out.Answer))
+	})
+	var dead *Undeliverable
+	if refused(err) || errors.As(err, &dead) {
+		j.d.opt.Log.InfoContext(ctx, "press not answered", "trace", j.out.Trace, "err", err)
+		return nil
+	}
+	return err
+}
+
+// plan makes the steps: text first, then files; a short text goes along with
+// the files as their caption.
+func (j *job) plan(ctx context.Context) error {
+	text := j.out.Text
+	files, notes, err := j.files(ctx)
+	if err != nil {
+		return err
+	}
+	text = paragraphs(text, notes, j.buttonLines())
+	lim := j.d.limits
+	groups := j.groups(files)
+	caption := len(groups) > 0 && j.draft == nil && len(j.buttons()) == 0 &&
+		lim.Caption > 0 && text != "" && j.size(text) <= lim.Caption
+	if caption {
+		j.steps = append(j.steps, step{text: text, files: groups[0]})
+		groups = groups[1:]
+	} else {
+		j.addText(text, lim.Text)
+	}
+	for i := range j.steps {
+		j.steps[i].last = i == len(j.steps)-1
+	}
+	for _, g := range groups {
+		j.steps = append(j.steps, step{files: g})
+	}
+	if len(j.steps) > 0 {
+		j.steps[0].reply = true
+	}
+	return nil
+}
+
+func (j *job) addText(text string, limit int) {
+	for _, part := range render.Split(text, limit, j.d.limits.Size) {
+		if j.size(part) > 0 {
+			j.steps = append(j.steps, step{text: part})
+		}
+	}
+}
+
+func (j *job) size(text string) int {
+	if j.d.limits.Size == nil {
+		return utf8.RuneCountInString(text)
+	}
+	return j.d.limits.Size(text)
+}
+
+// buttons are the buttons that the channel can show.
+func (j *job) buttons() [][]chat.Button {
+	if _, ok := j.d.ch.(channels.Buttoner); ok {
+		return j.out.Buttons
+	}
+	return nil
+}
+
+// buttonLines writes the buttons out for a channel that has none.
+func (j *job) buttonLines() string {
+	if _, ok := j.d.ch.(channels.Buttoner); ok {
+		return ""
+	}
+	var lines []string
+	for _, row := range j.out.Buttons {
+		for _, b := range row {
+			lines = append(lines, "- "+b.Label)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func paragraphs(parts ...string) string {
+	kept := parts[:0]
+	for _, p := range parts {
+		if strings.TrimSpace(p) != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// message is what goes to the channel for step n.
+func (j *job) message(n int, s step) chat.Outbound {
+	msg := j.out
+	msg.ID = partID(j.out.ID, n)
+	msg.Text = s.text
+	msg.Attachments, msg.Answer, msg.Buttons = nil, nil, nil
+	if !s.reply {
+		msg.ReplyTo = ""
+	}
+	if s.last {
+		msg.Buttons = j.buttons()
+	}
+	return msg
+}
+
+func (j *job) step(ctx context.Context, n int) ([]chat.MessageRef, error) {
+	s := j.steps[n]
+	msg := j.message(n, s)
+	if len(s.files) > 0 {
+		return j.sendFiles(ctx, msg, s.files)
+	}
+	ref, err := j.d.send(ctx, msg)
+	if err == nil {
+		return []chat.MessageRef{ref}, nil
+	}
+	if channels.KindOf(err) == channels.TooLong {
+		return j.shorter(ctx, msg, err)
+	}
+	return nil, final(err)
+}
+
+// shorter sends a text that the platform found too long in smaller pieces,
+// and if even those are too long as a file.
+func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]chat.MessageRef, error) {
+	var refs []chat.MessageRef
+	rest := render.Split(msg.Text, max(1, j.size(msg.Text)/2), j.d.limits.Size)
+	for i, halvings := 0, 1; i < len(rest); {
+		piece := msg
+		piece.ID = fmt.Sprintf("%s/%d", msg.ID, i+1)
+		piece.Text = rest[i]
+		if i > 0 {
+			piece.ReplyTo = ""
+		}
+		if i < len(rest)-1 {
+			piece.Buttons = nil
+		}
+		ref, err := j.d.send(ctx, piece)
+		switch {
+		case err == nil:
+			refs = append(refs, ref)
+			i++
+		case channels.KindOf(err) == channels.TooLong && halvings < 4:
+			halvings++
+			left := render.Join(rest[i:])
+			rest = append(rest[:i:i], render.Split(left, max(1, j.size(rest[i])/2), j.d.limits.Size)...)
+		case channels.KindOf(err) == channels.TooLong:
+			piece.Text = render.Join(rest[i:])
+			more, err := j.asFile(ctx, piece, tooLong)
+			return append(refs, more...), err
+		default:
+			return refs, final(err)
+		}
+	}
+	return refs, nil
+}
+
+// asFile sends a text as a Markdown file.
+func (j *job) asFile(ctx context.Context, msg chat.Outbound, tooLong error) ([]chat.MessageRef, error) {
+	if _, ok := j.d.ch.(channels.MediaSender); !ok || j.d.limits.Media[chat.File] < int64(len(msg.Text)) {
+		return nil, &Undeliverable{tooLong}
+	}
+	file := upload(chat.Attachment{Kind: chat.File, Name: "message.md", MIME: "text/markdown", Size: int64(len(msg.Text))}, msg.Text)
+	msg.Text = ""
+	refs, err := j.upload(ctx, msg, []channels.Upload{file})
+	return refs, final(err)
+}

@@ -1,0 +1,265 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"magpie/channels"
+	"magpie/chat"
+)
+
+const (
+	eventBuffer = 1024
+	idleLimit   = 10 * time.Minute // a turn without events is taken for dead
+	finalGrace  = time.Minute      // from the end of a turn to its final message
+	orphanGrace = 10 * time.Minute // from a start to the final messages of turns from before it
+	claimMemory = 1024             // turns remembered as done
+)
+
+// Event takes in what happens in the chats of this channel: typing and
+// streamed replies follow from it. It never blocks; events are dropped while
+// Run is not running or cannot keep up.
+func (d *Dispatcher) Event(ev chat.Event) {
+	if ev.Addr.Channel != d.ch.Name() {
+		return
+	}
+	select {
+	case d.events <- ev:
+	default:
+	}
+}
+
+// Run shows typing and drafts of replies as the events tell. It blocks until
+// ctx is done and its goroutines ended, then returns nil. Without it messages
+// are delivered all the same.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { d.sweep(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case ev := <-d.events:
+			d.handle(ctx, ev, &wg)
+		}
+	}
+}
+
+func (d *Dispatcher) handle(ctx context.Context, ev chat.Event, wg *sync.WaitGroup) {
+	if ev.Kind == chat.MessageSent {
+		return
+	}
+	key := turnKey(ev)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, done := d.claimed[key]; done {
+		return
+	}
+	t := d.turns[key]
+	if t == nil {
+		if ev.Kind == chat.TurnEnded {
+			return
+		}
+		t = &turn{
+			d: d, key: key, addr: ev.Addr, trace: ev.Trace, named: ev.Turn != "",
+			wake: make(chan struct{}, 1), taken: make(chan struct{}), done: make(chan struct{}),
+		}
+		d.turns[key] = t
+		wg.Go(func() { t.run(ctx) })
+	}
+	t.update(ev)
+}
+
+func turnKey(ev chat.Event) string {
+	if ev.Turn != "" {
+		return ev.Turn
+	}
+	return ev.Addr.String()
+}
+
+// turn is what the chat sees of a running turn. One goroutine runs it and
+// alone touches draft; the rest is shared.
+type turn struct {
+	d     *Dispatcher
+	key   string
+	addr  chat.Address
+	trace string
+	named bool // has an id, so that a final message can find its draft
+
+	wake  chan struct{} // something changed
+	taken chan struct{} // closed when the final message has come
+	done  chan struct{} // closed when run has ended
+	draft draft
+
+	mu    sync.Mutex
+	text  string
+	ended bool
+}
+
+func (t *turn) update(ev chat.Event) {
+	t.mu.Lock()
+	switch ev.Kind {
+	case chat.TurnDelta:
+		t.text = ev.Text
+	case chat.TurnEnded:
+		t.ended = true
+	}
+	t.mu.Unlock()
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (t *turn) state() (text string, ended bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text, t.ended
+}
+
+func (t *turn) run(ctx context.Context) {
+	defer t.leave()
+	t.draft = draft{d: t.d, turn: t.key, addr: t.addr, trace: t.trace}
+	typing, every := t.typing()
+	defer typing.Stop()
+	edit, pause := time.NewTimer(0), t.d.editPause()
+	edit.Stop()
+	defer edit.Stop()
+	idle := time.NewTimer(idleLimit)
+	defer idle.Stop()
+	for armed := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.taken:
+			return
+		case <-idle.C:
+			t.expire(ctx)
+			return
+		case <-typing.C:
+			t.showTyping(ctx)
+			typing.Reset(every)
+		case <-edit.C:
+			armed = false
+			text, _ := t.state()
+			if t.draft.show(ctx, text) {
+				armed = true
+				edit.Reset(pause)
+			}
+		case <-t.wake:
+			idle.Reset(idleLimit)
+			text, ended := t.state()
+			if ended {
+				t.expire(ctx)
+				return
+			}
+			if t.named && pause > 0 && text != "" && !armed {
+				armed = true
+				edit.Reset(t.draft.wait(pause))
+			}
+		}
+	}
+}
+
+// leave forgets the turn, unless Deliver took it over and will.
+func (t *turn) leave() {
+	t.d.mu.Lock()
+	if t.d.turns[t.key] == t {
+		delete(t.d.turns, t.key)
+	}
+	t.d.mu.Unlock()
+	close(t.done)
+}
+
+// expire waits for the final message of a turn that is over, and takes the
+// draft away when none comes.
+func (t *turn) expire(ctx context.Context) {
+	if t.draft.ref.ID == "" {
+		return
+	}
+	grace := time.NewTimer(finalGrace)
+	defer grace.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.taken:
+	case <-grace.C:
+		t.draft.remove(ctx)
+	}
+}
+
+func (t *turn) typing() (first *time.Timer, every time.Duration) {
+	first = time.NewTimer(0)
+	every = max(t.d.limits.Typing*4/5, time.Second)
+	if _, ok := t.d.ch.(channels.Typer); !ok || t.d.limits.Typing <= 0 {
+		first.Stop()
+	}
+	return first, every
+}
+
+// showTyping is a courtesy: it takes no place that a message may need, and its
+// failure is nobody's business.
+func (t *turn) showTyping(ctx context.Context) {
+	if !t.d.gov.spare(t.addr) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
+	defer cancel()
+	err := t.d.ch.(channels.Typer).Typing(ctx, t.addr)
+	if channels.KindOf(err) == channels.RateLimited {
+		t.d.gov.limited(t.addr, retryAfter(err))
+	}
+}
+
+const typingTimeout = 10 * time.Second
+
+// claim takes the draft of the turn that out is the answer of: from here on
+// nobody else touches it. nil when there is none.
+func (d *Dispatcher) claim(ctx context.Context, out chat.Outbound) (*draft, error) {
+	if !out.Final || out.Turn == "" {
+		return nil, nil
+	}
+	d.mu.Lock()
+	t := d.turns[out.Turn]
+	delete(d.turns, out.Turn)
+	if len(d.claimed) >= claimMemory {
+		d.forgetOldest()
+	}
+	d.claimed[out.Turn] = time.Now()
+	d.mu.Unlock()
+	if t != nil {
+		close(t.taken)
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if t.draft.ref.ID != "" {
+			return &t.draft, nil
+		}
+	}
+	if d.editPause() == 0 {
+		return nil, nil
+	}
+	b := &draft{d: d, turn: out.Turn, addr: out.Addr, trace: out.Trace}
+	if err := b.recall(ctx); err != nil || b.ref.ID == "" {
+		return nil, err
+	}
+	return b, nil
+}
+
+// forgetOldest drops the older half of the claimed turns; d.mu is held.
+func (d *Dispatcher) forgetOldest() {
+	var sum time.Duration
+	now := time.Now()
+	for _, at := range d.claimed {
+		sum += now.Sub(at)
+	}
+	mean := sum / time.Duration(len(d.claimed))
+	for id, at := range d.claimed {
+		if now.Sub(at) >= mean {
+			delete(d.claimed, id)
+		}
+	}
+}
