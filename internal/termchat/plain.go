@@ -1,0 +1,221 @@
+package termchat
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// plain talks to pipes: a line in, its answer out, then the next line.
+type plain struct {
+	o      Options
+	client *client
+	events chan event
+	synced chan struct{}     // closed when the past has been passed over
+	last   *message          // the newest message with buttons
+	shown  map[string]string // text by id: what changes only its buttons is not said again
+}
+
+func newPlain(o Options, c *client) *plain {
+	return &plain{o: o, client: c, events: make(chan event), synced: make(chan struct{}), shown: map[string]string{}}
+}
+
+const (
+	maxLine = 300 << 10 // bytes; a message may have 256 KiB
+	// settle is how long it must be quiet after a message that is not the
+	// answer of a turn, before it is taken for one (commands answer so).
+	settle = 700 * time.Millisecond
+	// settleTurn is the same after a turn that has ended without its message:
+	// it may still be on its way.
+	settleTurn = 5 * time.Second
+)
+
+// event implements half of Run's contract: what stood there before is not
+// shown, everything after goes to talk.
+func (p *plain) event(ctx context.Context, e event) error {
+	select {
+	case <-p.synced:
+	default:
+		if e.kind == evSync {
+			close(p.synced)
+		}
+		return nil
+	}
+	if e.kind == evMessage && e.message.Role != "bot" {
+		return nil
+	}
+	select {
+	case p.events <- e:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (p *plain) talk(ctx context.Context) error {
+	select {
+	case <-p.synced:
+	case <-ctx.Done():
+		return nil
+	}
+	lines := make(chan string)
+	failed := make(chan error, 1)
+	// This goroutine may outlive talk: a read from a pipe cannot be broken
+	// off. It ends with its input, or with the next line.
+	go func() { failed <- readLines(ctx, p.o.In, lines) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-p.events:
+			if err := p.show(ctx, e); err != nil {
+				return err
+			}
+		case line, ok := <-lines:
+			if !ok {
+				return <-failed
+			}
+			if line == "/quit" || line == "/exit" {
+				return nil
+			}
+			if err := p.ask(ctx, line); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readLines joins lines that end in a backslash with the next.
+func readLines(ctx context.Context, in io.Reader, lines chan<- string) error {
+	defer close(lines)
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxLine)
+	var whole strings.Builder
+	emit := func() bool {
+		text := whole.String()
+		whole.Reset()
+		if strings.TrimSpace(text) == "" {
+			return true
+		}
+		select {
+		case lines <- text:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for scanner.Scan() {
+		text, more := strings.CutSuffix(scanner.Text(), `\`)
+		whole.WriteString(text)
+		if more {
+			whole.WriteByte('\n')
+		} else if !emit() {
+			return nil
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("read the input: %w", err)
+	}
+	emit()
+	return nil
+}
+
+var errNoAnswer = errors.New("no answer came in time")
+
+// ask sends a line and shows what comes until the answer is complete.
+func (p *plain) ask(ctx context.Context, line string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.o.Wait, errNoAnswer)
+	sent := make(chan error, 1)
+	go func() { sent <- p.deliver(ctx, line) }()
+	stored := false
+	defer func() {
+		cancel()
+		if !stored {
+			<-sent
+		}
+	}()
+	a := answer{quiet: time.NewTimer(2 * p.o.Wait), wait: 2 * p.o.Wait} // ctx ends before
+	defer a.quiet.Stop()
+	for !a.over || !stored {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errNoAnswer) {
+				return errNoAnswer
+			}
+			return nil
+		case err := <-sent:
+			stored, sent = true, nil
+			if err != nil {
+				return err
+			}
+		case e := <-p.events:
+			if err := p.show(ctx, e); err != nil {
+				return err
+			}
+			a.note(e)
+		case <-a.quiet.C:
+			a.over = true
+		}
+	}
+	return nil
+}
+
+// answer finds out when an answer is complete: with the final message of a
+// turn, or when it has become quiet after another message (commands answer
+// so) or after a turn that said nothing.
+type answer struct {
+	quiet *time.Timer
+	wait  time.Duration
+	busy  bool
+	begun bool // something has happened since the question
+	over  bool
+}
+
+func (a *answer) note(e event) {
+	switch e.kind {
+	case evMessage:
+		a.begun = true
+		a.over = a.over || e.message.Final
+	case evLive:
+		a.busy = e.live.Busy
+		a.begun = a.begun || a.busy
+	}
+	switch {
+	case !a.begun || a.busy:
+		a.quiet.Reset(a.wait)
+	case e.kind == evMessage:
+		a.quiet.Reset(settle)
+	default:
+		a.quiet.Reset(settleTurn)
+	}
+}
+
+func (p *plain) deliver(ctx context.Context, line string) error {
+	if b, ok := choice(p.last, strings.TrimSpace(line)); ok {
+		return p.client.press(ctx, p.last, b)
+	}
+	return p.client.send(ctx, line)
+}
+
+func (p *plain) show(ctx context.Context, e event) error {
+	if e.kind != evMessage {
+		return nil
+	}
+	m := e.message
+	if len(m.Buttons) > 0 {
+		p.last = &m
+	} else if p.last != nil && p.last.ID == m.ID {
+		p.last = nil
+	}
+	if old, ok := p.shown[m.ID]; ok && old == m.Text {
+		return nil
+	}
+	p.shown[m.ID] = m.Text
+	if _, err := io.WriteString(p.o.Out, say(m, p.client.save(ctx, m))); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
