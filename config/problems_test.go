@@ -176,6 +176,13 @@ func (l *level) UnmarshalText(text []byte) error {
 	return nil
 }
 
+func (l level) MarshalText() ([]byte, error) {
+	if l != 9 {
+		return nil, errors.New("want 9")
+	}
+	return []byte("high"), nil
+}
+
 func TestChannels(t *testing.T) {
 	cfg := load(t, `
 channels:

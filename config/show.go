@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,8 +11,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-
-	"magpie/chat"
 )
 
 // Show writes the effective configuration as YAML; secrets are ***. sections
@@ -44,16 +43,18 @@ func shown(v reflect.Value) any {
 		v = v.Elem()
 	}
 	switch t := v.Interface().(type) {
-	case chat.Secret:
-		return t.String()
 	case time.Duration:
 		return short(t)
-	case Rate:
-		return t.String()
 	case Misfire:
 		return t.shown()
 	case MCPServers:
 		return t.shown()
+	case encoding.TextMarshaler: // chat.Secret hides itself
+		text, err := t.MarshalText()
+		if err != nil {
+			return nil
+		}
+		return string(text)
 	}
 	switch v.Kind() {
 	case reflect.Struct:

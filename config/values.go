@@ -37,6 +37,9 @@ func (r *Rate) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // String writes what ParseRate reads.
 func (r Rate) String() string {
 	if r == (Rate{}) {
