@@ -1,0 +1,156 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+)
+
+// Channel is one instance in the section channels. The keys that every channel
+// has are decoded; the rest belongs to the adapter.
+type Channel struct {
+	Name    string `yaml:"-"` // of the instance
+	Type    string // of the adapter; default: Name
+	Enabled bool
+	Access
+	// Stream shows a reply while it is written, where the platform can.
+	Stream bool
+	// Rate is "auto", "off" or what ParseRate reads.
+	Rate string
+	// Decode fills a pointer to the adapter's struct with the remaining keys.
+	// The struct holds the defaults before; the tags that it may have are those
+	// of this package's structs: yaml (key; default the name in snake_case),
+	// oneof, min, max and required. A field of type chat.Secret also takes
+	// <key>_file. The error is an *Error with every problem. Never nil.
+	Decode func(target any) error `yaml:"-"`
+
+	file  string
+	place *node
+}
+
+// Access says who may talk to the bot on a channel.
+type Access struct {
+	Allow   []string // sender ids; "*" is everybody
+	Pairing bool     // a stranger's direct message gets a pairing code
+	Group   string   `oneof:"mention|open|off"`
+	Groups  []string // chat ids; none: any group where an allowed sender speaks
+}
+
+// Errorf returns an *Error that points at a key of the section; key "" is the
+// section itself.
+func (c Channel) Errorf(key, format string, args ...any) error {
+	r := report{file: c.file}
+	path := join("channels", c.Name)
+	if key != "" {
+		path = join(path, key)
+	}
+	r.add(c.place.find(key), path, format, args...)
+	return r.err()
+}
+
+// webType is the adapter of the console's chat page. Whoever uses it holds the
+// console's token already, so its allow list starts open.
+const webType = "web"
+
+// newChannel returns the defaults of an instance.
+func newChannel(name string) Channel {
+	return Channel{
+		Name: name, Type: name, Enabled: true, Stream: true, Rate: "auto",
+		Access: Access{Pairing: true, Group: "mention"},
+	}
+}
+
+// instanceName: the name stands in URLs, ids and file names.
+var instanceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+
+// reserved is the channel of reports that no platform delivers.
+const reserved = "system"
+
+// channels decodes the section channels; nil when the file has none.
+func (d *decoder) channels(p *pair) []Channel {
+	var all []Channel
+	if p != nil && p.value.kind != null && p.value.kind != table {
+		d.add(p.value, "channels", "want names with sections, got %s", p.value.kind)
+	}
+	if p != nil {
+		seen := map[string]bool{}
+		for _, c := range p.value.pairs {
+			key := join("channels", c.key)
+			switch {
+			case seen[c.key]:
+				d.add(c.place, key, "given twice: remove one of them")
+			case !instanceName.MatchString(c.key) || c.key == reserved:
+				d.add(c.place, key, "want a name of at most 32 letters, digits, - and _, other than %q", reserved)
+			case c.value.kind != null && c.value.kind != table:
+				d.add(c.value, key, "want a section with keys, got %s", c.value.kind)
+			default:
+				all = append(all, d.channel(c))
+			}
+			seen[c.key] = true
+		}
+	}
+	if !slices.ContainsFunc(all, func(c Channel) bool { return c.Type == webType }) {
+		web := &node{kind: table}
+		all = append(all, d.channel(pair{key: webType, place: web, value: web}))
+	}
+	slices.SortFunc(all, func(a, b Channel) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// channel decodes the keys that every channel has and keeps the others. Of a
+// disabled one nothing else is looked at: its variables may be unset.
+func (d *decoder) channel(p pair) Channel {
+	key := join("channels", p.key)
+	c := newChannel(p.key)
+	c.file, c.place = d.file, p.value
+	if p.value.kind == null {
+		c.place = p.place
+	}
+	keys := fieldsOf(reflect.ValueOf(&c).Elem())
+	mine, rest := *p.value, *p.value
+	mine.kind, mine.pairs, rest.pairs = table, nil, nil
+	var first node
+	for _, q := range p.value.pairs {
+		name := canonical(q.key)
+		switch {
+		case name == "enabled" || name == "type":
+			first.pairs = append(first.pairs, q)
+			fallthrough
+		case slices.ContainsFunc(keys, func(f field) bool { return f.name == name }):
+			mine.pairs = append(mine.pairs, q)
+		default:
+			rest.pairs = append(rest.pairs, q)
+		}
+	}
+	first.kind = table
+	d.section(&first, key, reflect.ValueOf(&c).Elem())
+	if c.Type == webType && c.Enabled {
+		c.Allow = []string{"*"}
+	}
+	if c.Enabled {
+		d.section(&mine, key, reflect.ValueOf(&c).Elem())
+		d.pace(p.value, join(key, "rate"), c.Rate)
+	}
+	c.Decode = func(target any) error {
+		v, err := pointer(target)
+		if err != nil {
+			return fmt.Errorf("channel %s: %w", c.Name, err)
+		}
+		own := &decoder{report: &report{file: d.file}, env: d.env}
+		own.section(&rest, key, v, keyNames(keys)...)
+		return own.err()
+	}
+	return c
+}
+
+// pace checks the key rate of a channel.
+func (d *decoder) pace(n *node, key, rate string) {
+	if rate == "auto" || rate == "off" {
+		return
+	}
+	if r, err := ParseRate(rate); err != nil || r == (Rate{}) {
+		d.add(n.find("rate"), key, `want auto, off or a rate such as 20/s`)
+	}
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// checker looks for what no single key shows: combinations that cannot work,
+// names that do not exist, addresses and patterns that cannot be read.
+type checker struct {
+	*report
+	root *node
+	cfg  *Config
+}
+
+func (c *checker) all() {
+	c.home()
+	c.bus()
+	c.models()
+	c.agent()
+	c.media()
+	c.tools()
+	c.exec()
+	c.security()
+	c.web()
+}
+
+// bad reports a problem at the place of a key, or of the section around it.
+func (c *checker) bad(key, format string, args ...any) {
+	if slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Key == key }) {
+		return // said already, and better
+	}
+	at := c.root.find(key)
+	if at == c.root || at.line == 0 {
+		at = nil // the key stands in no file
+	}
+	c.add(at, key, format, args...)
+}
+
+// got quotes the value of a key as it stands in the file: an expanded variable
+// may be a secret that was put into the wrong place.
+func (c *checker) got(key string) string { return got(c.root.find(key)) }
+
+func (c *checker) home() {
+	if zone := c.cfg.Timezone; zone != "" {
+		if _, err := time.LoadLocation(zone); err != nil {
+			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s`, c.got("timezone"))
+		}
+	}
+	if c.cfg.DataDir == "" {
+		c.bad("data_dir", "want a folder")
+		return
+	}
+	data, err := filepath.Abs(c.cfg.DataDir)
+	if err != nil {
+		return
+	}
+	for _, open := range append([]string{c.cfg.Workspace}, c.cfg.Tools.AllowedPaths...) {
+		root, err := filepath.Abs(open)
+		if err == nil && within(data, root) {
+			c.bad("data_dir", "stands inside %s, where the tools of the agent may read and write: keep them apart", open)
+			return
+		}
+	}
+}
+
+// within says whether path is root or below it.
+func within(path, root string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func (c *checker) bus() {
+	b := c.cfg.Bus
+	if pause, err := time.ParseDuration(b.Sync); b.Sync != "always" && (err != nil || pause <= 0) {
+		c.bad("bus.sync", "want always or a duration such as 10s, got %s", c.got("bus.sync"))
+	}
+	if b.Replicas%2 == 0 {
+		c.bad("bus.replicas", "want 1, 3 or 5, got %d", b.Replicas)
+	}
+	if (b.TLS.Cert == "") != (b.TLS.Key == "") {
+		c.bad("bus.tls", "cert and key belong together: give both or none")
+	}
+	for _, server := range strings.Split(b.URL, ",") {
+		if u, err := url.Parse(strings.TrimSpace(server)); b.URL != "" &&
+			(err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme)) {
+			c.bad("bus.url", "want nats://host:port, several with commas between them")
+			break
+		}
+	}
+	if b.URL != "" {
+		return
+	}
+	const external = "only an external bus has that: set bus.url"
+	if b.Replicas > 1 {
+		c.bad("bus.replicas", "the embedded bus has one copy; %s", external)
+	}
+	if b.CredsFile != "" {
+		c.bad("bus.creds_file", external)
+	}
+	if b.TLS != (TLS{}) {
+		c.bad("bus.tls", external)
+	}
+}
+
+func (c *checker) agent() {
+	a := c.cfg.Agent
+	if first := c.cfg.LLM.Models[0]; a.HistoryTokens >= first.ContextTokens {
+		c.bad("agent.history_tokens", "want less than the context of model %s (%d)", first.Name, first.ContextTokens)
+	}
+	if a.SystemPromptFile != "" {
+		if _, err := os.Stat(a.SystemPromptFile); err != nil {
+			c.bad("agent.system_prompt_file", "%v", reason(err))
+		}
+	}
+}
+
+func (c *checker) media() {
+	t := c.cfg.Media.Transcribe
+	switch {
+	case t.BaseURL != "" && !httpURL(t.BaseURL):
+		c.bad("media.transcribe.base_url", "want a URL with http:// or https://")
+	case (t.BaseURL == "") != (t.Model == ""):
+		c.bad("media.transcribe", "base_url and model belong together: give both or none")
+	}
+	o := c.cfg.Media.OSS
+	given := 0
+	for _, value := range []string{o.Endpoint, o.Bucket, o.AccessKeyID, string(o.AccessKeySecret)} {
+		if value != "" {
+			given++
+		}
+	}
+	if given != 0 && given != 4 {
+		c.bad("media.oss", "endpoint, bucket, access_key_id and access_key_secret belong together: give all or none")
+	}
+	if o.PublicBaseURL != "" && !httpURL(o.PublicBaseURL) {
+		c.bad("media.oss.public_base_url", "want a URL with http:// or https://")
+	}
+}
+
+// adminForm: the channel's instance name, a colon, the platform's id.
+var adminForm = regexp.MustCompile(`^([A-Za-z0-9_-]+):\S+$`)
+
+func (c *checker) security() {
+	for i, admin := range c.cfg.Security.Admins {
+		key := index("security.admins", i)
+		m := adminForm.FindStringSubmatch(admin)
+		if m == nil {
+			c.bad(key, `want "<channel>:<sender id>", got %s`, c.got(key))
+			continue
+		}
+		if !slices.ContainsFunc(c.cfg.Channels, func(ch Channel) bool { return ch.Name == m[1] }) {
+			c.bad(key, "there is no channel of that name in channels")
+		}
+	}
+	if c.cfg.Security.Budget.USDPerDay == 0 {
+		return
+	}
+	costs := func(m Model) bool { return m.Provider == Offline || m.Price != Price{} }
+	if !slices.ContainsFunc(c.cfg.LLM.Models, costs) {
+		c.bad("security.budget.usd_per_day", "no model has a price: set llm.models[].price, or use tokens_per_day")
+	}
+}
+
+func (c *checker) web() {
+	host, port, err := net.SplitHostPort(c.cfg.Web.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
+		return
+	}
+	if !loopback(host) && c.cfg.Web.Token == "" {
+		c.bad("web.token", "is required because web.listen can be reached from other machines")
+	}
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+func httpURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}

@@ -1,0 +1,118 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+func index(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
+
+func (c *checker) models() {
+	names := map[string]bool{}
+	for i, m := range c.cfg.LLM.Models {
+		key := index("llm.models", i)
+		if names[m.Name] {
+			c.bad(key+".name", "the name %s is given twice", m.Name)
+		}
+		names[m.Name] = true
+		if m.Provider != OpenAI && m.Provider != Anthropic {
+			continue
+		}
+		if m.Model == "" {
+			c.bad(key+".model", "is required: the name that the server has for the model")
+		}
+		if m.MaxOutputTokens >= m.ContextTokens {
+			c.bad(key+".max_output_tokens", "want less than context_tokens (%d), got %d", m.ContextTokens, m.MaxOutputTokens)
+		}
+		c.base(key+".base_url", m)
+	}
+}
+
+// base refuses the two usual mistakes: Anthropic's clients add /v1 themselves,
+// and OpenAI's add the name of the call.
+func (c *checker) base(key string, m Model) {
+	switch {
+	case !httpURL(m.BaseURL):
+		c.bad(key, "want a URL with http:// or https://")
+	case m.Provider == Anthropic && strings.HasSuffix(path(m.BaseURL), "/v1"):
+		c.bad(key, "want it without /v1, for example %s", anthropicBase)
+	case strings.HasSuffix(path(m.BaseURL), "/chat/completions"):
+		c.bad(key, "want it without /chat/completions, for example %s", openAIBase)
+	case strings.HasSuffix(path(m.BaseURL), "/messages"):
+		c.bad(key, "want it without /messages, for example %s", anthropicBase)
+	}
+}
+
+func path(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.Path, "/")
+}
+
+func (c *checker) tools() {
+	t := c.cfg.Tools
+	for i, rule := range t.Policy {
+		c.pattern(index("tools.policy", i)+".match", rule.Match)
+	}
+	for i, name := range t.Enabled {
+		if !toolName.MatchString(name) {
+			c.bad(index("tools.enabled", i), `want the name of a tool, "*", or either with a leading "-", got %s`, c.got(index("tools.enabled", i)))
+		}
+	}
+	for i, cidr := range t.Web.AllowPrivate {
+		if _, err := netip.ParsePrefix(cidr); err != nil {
+			c.bad(index("tools.web.allow_private", i), "want a network such as 127.0.0.0/8, got %s", c.got(index("tools.web.allow_private", i)))
+		}
+	}
+	s := t.Web.Search
+	if s.Provider == "google" && s.EngineID == "" {
+		c.bad("tools.web.search.engine_id", "is required for google")
+	}
+	if s.Provider == "searxng" && s.BaseURL == "" {
+		c.bad("tools.web.search.base_url", "is required for searxng")
+	}
+	if s.BaseURL != "" && !httpURL(s.BaseURL) {
+		c.bad("tools.web.search.base_url", "want a URL with http:// or https://")
+	}
+}
+
+var (
+	toolName     = regexp.MustCompile(`^-?(\*|[A-Za-z0-9_-]{1,64})$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+func (c *checker) exec() {
+	e := c.cfg.Tools.Exec
+	for i, p := range e.DenyPatterns {
+		c.pattern(index("tools.exec.deny_patterns", i), p)
+	}
+	for i, p := range e.AllowPatterns {
+		c.pattern(index("tools.exec.allow_patterns", i), p)
+	}
+	for i, name := range e.Env {
+		if !variableName.MatchString(name) {
+			c.bad(index("tools.exec.env", i), "want the name of a variable, got %s", c.got(index("tools.exec.env", i)))
+		}
+	}
+	if e.Timeout > e.MaxTimeout {
+		c.bad("tools.exec.timeout", "want at most max_timeout (%s), got %s", short(e.MaxTimeout), short(e.Timeout))
+	}
+	if e.AllowListOnly && len(e.AllowPatterns) == 0 {
+		c.bad("tools.exec.allow_list_only", "no command could run: give allow_patterns, or set tools.exec.enabled to false")
+	}
+}
+
+func (c *checker) pattern(key, pattern string) {
+	if _, err := regexp.Compile(pattern); err != nil {
+		var e *syntax.Error
+		errors.As(err, &e)
+		c.bad(key, "want a regular expression (RE2), got %s: %s", c.got(key), e.Code)
+	}
+}

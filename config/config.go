@@ -1,0 +1,188 @@
+// Package config reads Magpie's one YAML file into typed values: defaults,
+// variables, secrets and every check that needs no adapter. A wrong file gives
+// one *Error with all of its problems, each with its place and what would be
+// right. The section of a channel stays undecoded until its adapter asks
+// (Channel.Decode). The package starts no goroutine and keeps nothing.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Config is the effective configuration: what the file says over the
+// defaults. The keys are described in deploy/config.example.yaml. It is not
+// changed after Load; whoever shares it only reads.
+type Config struct {
+	Home
+	Log      Log
+	Bus      Bus
+	LLM      LLM `yaml:"llm"`
+	Agent    Agent
+	Subagent Subagent
+	// Channels are sorted by name. There is always one of type web.
+	Channels []Channel `yaml:"-"`
+	Media    Media
+	Tools    Tools
+	Cron     Cron
+	Security Security
+	Web      Web
+}
+
+// Home says where things are.
+type Home struct {
+	// File is the configuration file; "" when there is none.
+	File      string `yaml:"-"`
+	DataDir   string
+	Workspace string // default: workspace in DataDir
+	Timezone  string // IANA name; "" is the zone of the host
+}
+
+// Location returns the default time zone. Load has checked the name.
+func (h Home) Location() *time.Location {
+	if h.Timezone == "" {
+		return time.Local
+	}
+	zone, err := time.LoadLocation(h.Timezone)
+	if err != nil {
+		return time.Local
+	}
+	return zone
+}
+
+const (
+	// PathVariable names the variable that names the configuration file.
+	PathVariable = "BOT_CONFIG"
+	// defaultPath is read when nothing else is named, if it is there.
+	defaultPath = "config.yaml"
+	// maxFile bounds the file in bytes: a long real one has 20 KiB.
+	maxFile = 512 << 10
+)
+
+// Load reads the file at path; with path "" the one that $BOT_CONFIG names,
+// else ./config.yaml if there is one, else only the defaults. env looks up
+// variables (os.LookupEnv); nil knows none.
+//
+// The error is an *Error when the configuration is wrong. A Config is returned
+// beside it when the file could be read at all, so that more can be checked;
+// it must not be run.
+func Load(path string, env func(string) (string, bool)) (*Config, error) {
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	path, data, err := read(path, env)
+	if err != nil {
+		return nil, &Error{Problems: []Problem{{File: path, Text: err.Error()}}}
+	}
+	d := &decoder{report: &report{file: path}, env: env}
+	root := parse(data, d.report)
+	if root == nil {
+		if err := d.err(); err != nil {
+			return nil, err
+		}
+		root = &node{}
+	}
+	cfg := Default()
+	cfg.File = path
+	d.root(root, &cfg)
+	cfg.complete(env)
+	c := checker{report: d.report, root: root, cfg: &cfg}
+	c.all()
+	return &cfg, d.err()
+}
+
+// read finds the file and returns its name, "" for none, and content.
+func read(path string, env func(string) (string, bool)) (name string, data []byte, err error) {
+	name = path
+	if name == "" {
+		name, _ = env(PathVariable)
+	}
+	optional := name == ""
+	if optional {
+		name = defaultPath
+	}
+	f, err := os.Open(name)
+	if optional && errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return name, nil, reason(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return name, nil, errors.New("is a folder, want a file")
+	}
+	data, err = readBounded(f, maxFile)
+	return name, data, reason(err)
+}
+
+// reason drops the path that a Problem names already.
+func reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("cannot be read: %w", e.Err)
+	}
+	return err
+}
+
+func readBounded(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("is larger than %d bytes", most)
+	}
+	return data, err
+}
+
+// root decodes everything but the channels by the shape of Config.
+func (d *decoder) root(n *node, cfg *Config) {
+	rest := *n
+	rest.pairs = nil
+	var channels *pair
+	for _, p := range n.pairs {
+		switch {
+		case p.key != "channels":
+			rest.pairs = append(rest.pairs, p)
+		case channels != nil:
+			d.add(p.place, p.key, "given twice: remove one of them")
+		default:
+			channels = &p
+		}
+	}
+	// Channels is nothing that a section could be decoded into.
+	shape := reflect.ValueOf(cfg).Elem()
+	d.section(&rest, "", shape, "channels")
+	cfg.Channels = d.channels(channels)
+}
+
+// complete fills what depends on other keys or on the environment.
+func (c *Config) complete(env func(string) (string, bool)) {
+	home, _ := env("HOME")
+	for _, p := range append(pathList(c.Tools.AllowedPaths), &c.DataDir, &c.Workspace, &c.Agent.SystemPromptFile) {
+		if rest, ok := strings.CutPrefix(*p, "~/"); ok && home != "" {
+			*p = filepath.Join(home, rest)
+		}
+	}
+	if c.Workspace == "" {
+		c.Workspace = filepath.Join(c.DataDir, "workspace")
+	}
+	if len(c.LLM.Models) == 0 {
+		c.LLM.Models = modelsFrom(env)
+	}
+	for i := range c.LLM.Models {
+		c.LLM.Models[i].complete(i)
+	}
+}
+
+func pathList(paths []string) []*string {
+	all := make([]*string, len(paths))
+	for i := range paths {
+		all[i] = &paths[i]
+	}
+	return all
+}

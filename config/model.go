@@ -1,0 +1,130 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"magpie/chat"
+)
+
+// LLM is the section llm. After Load there is at least one model; the first is
+// the default and the others are fall-backs, in order.
+type LLM struct {
+	Models []Model
+}
+
+// The providers of models.
+const (
+	OpenAI    = "openai" // any server that speaks OpenAI's chat completions
+	Anthropic = "anthropic"
+	Offline   = "offline" // no model at all
+)
+
+// Model is one entry of llm.models.
+type Model struct {
+	Name            string
+	Provider        string `oneof:"openai|anthropic|offline" required:"true"`
+	BaseURL         string
+	APIKey          chat.Secret
+	Model           string        // the server's name of the model
+	ContextTokens   int           `min:"1"`
+	MaxOutputTokens int           `min:"1"`
+	Timeout         time.Duration `min:"1s"`
+	ToolCalls       string        `oneof:"native|xml|json"`
+	Vision          bool
+	Price           Price
+}
+
+// Price is in USD for a million tokens.
+type Price struct {
+	Input  float64 `min:"0"`
+	Output float64 `min:"0"`
+}
+
+// The official servers; they want a key.
+const (
+	openAIBase    = "https://api.openai.com/v1"
+	anthropicBase = "https://api.anthropic.com"
+)
+
+// The models that are asked when only a key is known.
+const (
+	openAIModel    = "gpt-5-mini"
+	anthropicModel = "claude-sonnet-5-5"
+)
+
+func (m *Model) defaults() {
+	*m = Model{ContextTokens: 128_000, Timeout: 120 * time.Second, ToolCalls: "native", Vision: true}
+}
+
+// complete fills what the other keys of the entry leave open.
+func (m *Model) complete(i int) {
+	switch m.Provider {
+	case OpenAI:
+		m.BaseURL = or(m.BaseURL, openAIBase)
+	case Anthropic:
+		m.BaseURL = or(m.BaseURL, anthropicBase)
+	}
+	m.BaseURL = strings.TrimRight(m.BaseURL, "/")
+	if m.MaxOutputTokens == 0 {
+		m.MaxOutputTokens = max(1, min(4096, m.ContextTokens/2))
+	}
+	if m.Name == "" && i == 0 {
+		m.Name = "main"
+	}
+	m.Name = or(m.Name, or(m.Model, m.Provider))
+}
+
+// Warnings are lines about what is legal but will not work, for the operator.
+func (c *Config) Warnings() []string {
+	var all []string
+	for _, m := range c.LLM.Models {
+		if m.keyMissing() {
+			all = append(all, fmt.Sprintf("model %s: %s wants a key: set api_key or %s_API_KEY", m.Name, m.BaseURL, strings.ToUpper(m.Provider)))
+		}
+	}
+	return all
+}
+
+// keyMissing says that the entry can never work: an official server refuses
+// calls without a key.
+func (m *Model) keyMissing() bool {
+	return m.APIKey == "" && (m.Provider == OpenAI && m.BaseURL == openAIBase || m.Provider == Anthropic && m.BaseURL == anthropicBase)
+}
+
+func or(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+// modelsFrom makes the models of a configuration that names none: one for each
+// key in the environment, else the offline assistant.
+func modelsFrom(env func(string) (string, bool)) []Model {
+	var all []Model
+	for _, provider := range []struct{ name, prefix, model string }{
+		{OpenAI, "OPENAI_", openAIModel},
+		{Anthropic, "ANTHROPIC_", anthropicModel},
+	} {
+		value := func(name string) string {
+			v, _ := env(provider.prefix + name)
+			return strings.TrimSpace(v)
+		}
+		if key := value("API_KEY"); key != "" {
+			var m Model
+			m.defaults()
+			m.Name, m.Provider, m.APIKey = provider.name, provider.name, chat.Secret(key)
+			m.BaseURL, m.Model = value("BASE_URL"), or(value("MODEL"), provider.model)
+			all = append(all, m)
+		}
+	}
+	if all == nil {
+		var m Model
+		m.defaults()
+		m.Name, m.Provider = Offline, Offline
+		all = []Model{m}
+	}
+	return all
+}
