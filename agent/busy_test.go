@@ -224,7 +224,9 @@ func TestStop(t *testing.T) {
 			[]string{"user: go", "assistant: [stopped by the person]"},
 		},
 		"while a tool runs": {
-			func(ctx context.Context, n int, q model.Question) (llm.Reply, error) { return calls("read", "hang", "act") },
+			func(ctx context.Context, n int, q model.Question) (llm.Reply, error) {
+				return calls("read", "hang", "act")
+			},
 			[]string{},
 			[]string{
 				"user: go", "assistant: →read→hang→act", "tool: x",

@@ -200,7 +200,6 @@ func checkOutcome(t *rapid.T, w *world, messages int, acted map[string]int) {
 	}
 }
 
-
 // The journal is replayed: results are not fetched again, an acting call with
 // unknown outcome is not repeated, and a message that had joined joins at the
 // same place.

@@ -49,7 +49,7 @@ type world struct {
 	held      *mailbox
 	crashed   uint64 // messages up to this one may have been begun by a holder that is gone
 	wrong     []string
-	slot      chan struct{} // not nil: Take waits for its end
+	slot      chan struct{}           // not nil: Take waits for its end
 	fail      func(step string) error // called before every durable step, may refuse it
 }
 
