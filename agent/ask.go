@@ -16,7 +16,7 @@ import (
 
 // fit is how far the conversation had to be made smaller for the model.
 type fit struct {
-	step      int // 0: whole; each further step halves the room
+	step      int // 0: whole; each further step halves the room, the last one leaves only this turn
 	compacted bool
 }
 
@@ -136,9 +136,10 @@ func (t *turn) conversation(ctx context.Context, sess *session.Session) []llm.Me
 	left := room - session.Size(mine)
 	if left < 0 {
 		mine, _ = session.Squeeze(mine, fits)
-		left = 0
 	}
-	if _, tokens := sess.Size(); tokens <= left {
+	if left < 0 || t.loop.fit.step == mostSteps {
+		left = 0
+	} else if _, tokens := sess.Size(); tokens <= left {
 		left = -1
 	}
 	return t.show(ctx, append(sess.Messages(left), mine...))

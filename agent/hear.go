@@ -173,7 +173,7 @@ func fence(tag, from, id, text string) string {
 }
 
 // tags finds the tags of fences in foreign text, to make them harmless.
-var tags = regexp.MustCompile(`(?i)<(/?\s*(?:message|quoted|report)\b)`)
+var tags = regexp.MustCompile(`(?i)<(\s*/?\s*(?:message|quoted|report)\b)`)
 
 // clean makes a foreign name fit to stand in a label: one short line without
 // the characters that labels are made of.

@@ -49,6 +49,7 @@ type world struct {
 	held      *mailbox
 	crashed   uint64 // messages up to this one may have been begun by a holder that is gone
 	wrong     []string
+	slot      chan struct{}           // not nil: Take waits for its end
 	fail      func(step string) error // called before every durable step, may refuse it
 }
 
@@ -148,6 +149,12 @@ func (w *world) hold() *mailbox {
 }
 
 func (m *mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
+	if m.w.slot != nil {
+		select {
+		case <-m.w.slot:
+		case <-ctx.Done():
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return chat.Delivery{}, false, err
 	}
