@@ -337,3 +337,31 @@ func TestStopWorksWithoutSettings(t *testing.T) {
 		t.Errorf("%q, %v, %v", out.Text, ok, err)
 	}
 }
+
+// TestEveryTypingErrorIsNoticed makes every single mistake in every command of
+// four letters and more.
+func TestEveryTypingErrorIsNoticed(t *testing.T) {
+	for _, name := range []string{"help", "stop", "status", "model", "tools", "usage", "lang", "pair"} {
+		for i := range name {
+			wrongs := []string{name[:i] + name[i+1:], name[:i] + "x" + name[i+1:], name[:i] + "x" + name[i:]}
+			if i > 0 {
+				wrongs = append(wrongs, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:])
+			}
+			for _, wrong := range wrongs {
+				if !command.Is("/" + wrong) {
+					t.Errorf("/%s is not taken for /%s", wrong, name)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkIs(b *testing.B) {
+	for name, text := range map[string]string{"text": "how are you?", "command": "/status", "path": "/etcetera and so on"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				command.Is(text)
+			}
+		})
+	}
+}

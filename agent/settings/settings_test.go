@@ -144,11 +144,23 @@ func FuzzParseZone(f *testing.F) {
 
 func TestLang(t *testing.T) {
 	cases := []struct{ set, sender, text, want string }{
-		{"zh", "en", "hello", "zh"}, {"en", "zh", "你好", "en"}, {"fr", "", "你好", "zh"},
-		{"", "zh-CN", "hello", "zh"}, {"", "zh_Hant", "", "zh"}, {"", "ZH", "", "zh"}, {"", "de", "你好", "en"}, {"", "zhu", "", "en"},
-		{"", "", "你好", "zh"}, {"", "", "please read 报告", "zh"}, {"", "", "hello", "en"}, {"", "", "", "en"},
-		{"", "", "日本語です", "en"}, {"", "", "한국어", "en"}, {"", "", "\xff\xfe", "en"},
-		{"", "", strings.Repeat("x", 5000) + "你好", "en"}, {"", "", "你" + strings.Repeat("x", 1<<20), "zh"},
+		{"zh", "en", "hello", "zh"},
+		{"en", "zh", "你好", "en"},
+		{"fr", "", "你好", "zh"},
+		{"", "zh-CN", "hello", "zh"},
+		{"", "zh_Hant", "", "zh"},
+		{"", "ZH", "", "zh"},
+		{"", "de", "你好", "en"},
+		{"", "zhu", "", "en"},
+		{"", "", "你好", "zh"},
+		{"", "", "please read 报告", "zh"},
+		{"", "", "hello", "en"},
+		{"", "", "", "en"},
+		{"", "", "日本語です", "en"},
+		{"", "", "한국어", "en"},
+		{"", "", "\xff\xfe", "en"},
+		{"", "", strings.Repeat("x", 5000) + "你好", "en"},
+		{"", "", "你" + strings.Repeat("x", 1<<20), "zh"},
 	}
 	for _, c := range cases {
 		if got := settings.Lang(settings.Settings{Lang: c.set}, chat.Sender{Lang: c.sender}, c.text); got != c.want {
