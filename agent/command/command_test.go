@@ -166,6 +166,10 @@ func TestOutboundIsAddressed(t *testing.T) {
 	if first.ReplyTo != "9" || first.Final {
 		t.Errorf("in a group it answers message %q, final %v", first.ReplyTo, first.Final)
 	}
+	d.Direct = true
+	if out, _, _ := f.set.Handle(t.Context(), d, f.room); out.ReplyTo != "" {
+		t.Errorf("in a private chat it answers message %q", out.ReplyTo)
+	}
 }
 
 func TestHelp(t *testing.T) {

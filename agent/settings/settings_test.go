@@ -50,6 +50,10 @@ func TestStore(t *testing.T) {
 	if got, _ := one.Load(t.Context(), "s"); got != (settings.Settings{}) {
 		t.Errorf("choices were not taken back: %+v", got)
 	}
+	// Deleting would undo what another process changes just then.
+	if e, err := table.Get(t.Context(), "settings.s"); err != nil || string(e.Value) != "{}" {
+		t.Errorf("the entry became %q, %v", e.Value, err)
+	}
 }
 
 func TestChangesAtTheSameTimeAreKept(t *testing.T) {
