@@ -165,6 +165,39 @@ func TestManyPressesOfMany(t *testing.T) {
 	}
 }
 
+// overtaken lets somebody else act just before the first Update.
+type overtaken struct {
+	kv.Table
+	first func()
+}
+
+func (o *overtaken) Update(ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
+	if first := o.first; first != nil {
+		o.first = nil
+		first()
+	}
+	return o.Table.Update(ctx, key, value, revision, ttl)
+}
+
+func TestOvertaken(t *testing.T) {
+	for _, once := range []bool{true, false} {
+		table, m := &overtaken{Table: new(kv.Memory)}, new(mailbox)
+		made := makeButtons(t, buttons.New(table, nil), buttons.Spec{Once: once})
+		table.first = func() {
+			if out := press(t, buttons.New(table.Table, nil), m, pressed("1", "ann", made[0].Data)); out.Verdict != buttons.Done {
+				t.Errorf("the faster one: %+v", out)
+			}
+		}
+		want, said := buttons.Done, 2
+		if once {
+			want, said = buttons.Used, 1
+		}
+		if out := press(t, buttons.New(table, nil), m, pressed("2", "bob", made[0].Data)); out.Verdict != want || len(m.said) != said {
+			t.Errorf("once %v: the slower one: %+v, said %d times", once, out, len(m.said))
+		}
+	}
+}
+
 func TestNotOnceCountsEachPress(t *testing.T) {
 	r, m := buttons.New(new(kv.Memory), nil), new(mailbox)
 	made := makeButtons(t, r, buttons.Spec{})

@@ -166,6 +166,10 @@ func TestOutboundIsAddressed(t *testing.T) {
 	if first.ReplyTo != "9" || first.Final {
 		t.Errorf("in a group it answers message %q, final %v", first.ReplyTo, first.Final)
 	}
+	d.Direct = true
+	if out, _, _ := f.set.Handle(t.Context(), d, f.room); out.ReplyTo != "" {
+		t.Errorf("in a private chat it answers message %q", out.ReplyTo)
+	}
 }
 
 func TestHelp(t *testing.T) {
@@ -335,5 +339,33 @@ func TestStopWorksWithoutSettings(t *testing.T) {
 	out, ok, err := command.New(command.Ports{Settings: gone{f.store}}, nil).Handle(t.Context(), f.delivery("/stop", "joe", ""), f.room)
 	if err != nil || !ok || out.Text != "Stopped." {
 		t.Errorf("%q, %v, %v", out.Text, ok, err)
+	}
+}
+
+// TestEveryTypingErrorIsNoticed makes every single mistake in every command of
+// four letters and more.
+func TestEveryTypingErrorIsNoticed(t *testing.T) {
+	for _, name := range []string{"help", "stop", "status", "model", "tools", "usage", "lang", "pair"} {
+		for i := range name {
+			wrongs := []string{name[:i] + name[i+1:], name[:i] + "x" + name[i+1:], name[:i] + "x" + name[i:]}
+			if i > 0 {
+				wrongs = append(wrongs, name[:i-1]+name[i:i+1]+name[i-1:i]+name[i+1:])
+			}
+			for _, wrong := range wrongs {
+				if !command.Is("/" + wrong) {
+					t.Errorf("/%s is not taken for /%s", wrong, name)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkIs(b *testing.B) {
+	for name, text := range map[string]string{"text": "how are you?", "command": "/status", "path": "/etcetera and so on"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				command.Is(text)
+			}
+		})
 	}
 }

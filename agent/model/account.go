@@ -52,19 +52,19 @@ type limit struct {
 	name   string // of the budget on tokens
 }
 
-// reserve adds a hold for need, or says which budget it would pass.
-func (a *account) reserve(lim limit, id string, need Spend, now, until time.Time) *OverBudget {
+// reserve adds a hold, or says which budget it would pass.
+func (a *account) reserve(lim limit, id string, h held, now time.Time) *OverBudget {
 	tokens, nano := a.taken(now)
-	if more := int64(need.Tokens()); lim.tokens > 0 && tokens+more > lim.tokens {
+	if more := int64(h.Tokens); lim.tokens > 0 && tokens+more > lim.tokens {
 		return &OverBudget{Budget: lim.name, Max: lim.tokens, Used: tokens, Need: more}
 	}
 	// A free model cannot pass a budget of money that is used up.
-	if lim.nano > 0 && need.Nano > 0 && nano+need.Nano > lim.nano {
-		return &OverBudget{Budget: usdPerDay, Max: lim.nano, Used: nano, Need: need.Nano}
+	if lim.nano > 0 && h.Nano > 0 && nano+h.Nano > lim.nano {
+		return &OverBudget{Budget: usdPerDay, Max: lim.nano, Used: nano, Need: h.Nano}
 	}
 	if a.Holds == nil {
 		a.Holds = map[string]held{}
 	}
-	a.Holds[id] = held{Tokens: need.Tokens(), Nano: need.Nano, Until: until.Unix()}
+	a.Holds[id] = h
 	return nil
 }

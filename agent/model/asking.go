@@ -46,7 +46,8 @@ func (a *asking) ask(ctx context.Context, l *link, tries int) (reply llm.Reply, 
 			return reply, true, nil
 		}
 		var budget *OverBudget
-		if ctx.Err() != nil || errors.As(err, &budget) {
+		var unknown *uncounted
+		if ctx.Err() != nil || errors.As(err, &budget) || errors.As(err, &unknown) {
 			return llm.Reply{}, true, err
 		}
 		pause, again := retry(err, try)
@@ -98,7 +99,11 @@ func (a *asking) once(ctx context.Context, l *link) (llm.Reply, error) {
 			a.q.OnText(text.String())
 		}
 	})
-	a.chain.ledger.settle(ctx, b, used(b.need, reply, text.String(), err))
+	usage := used(b.need, reply, text.String(), err)
+	if err != nil && limited.Err() != nil {
+		usage.Input = b.need.Input // we broke off: the server has read the prompt
+	}
+	a.chain.ledger.settle(ctx, b, usage)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return llm.Reply{}, fmt.Errorf("ask model %q: %w", l.name(), context.Cause(ctx))

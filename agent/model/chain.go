@@ -100,8 +100,9 @@ func (c *Chain) order(prefer string) []*link {
 }
 
 // Ask returns the reply of the first model that answers. It blocks for at most
-// the tries of all models; ctx ends it at once. Errors: ctx's; *OverBudget,
-// before anything was asked of that model; an *llm.Error of kind TooLong when
+// the tries of all models; ctx ends it at once. Errors: ctx's cause; *OverBudget,
+// before anything was asked of that model, or an error of the ledger's table
+// when the budget cannot be known; an *llm.Error of kind TooLong when
 // the conversation does not fit and no larger model answers; else
 // *Unavailable.
 func (c *Chain) Ask(ctx context.Context, q Question) (llm.Reply, error) {

@@ -59,8 +59,10 @@ func NewLedger(table kv.Table, opts *LedgerOptions) *Ledger {
 	if opts == nil {
 		opts = &LedgerOptions{}
 	}
-	l := &Ledger{table: table, budget: opts.Budget, zone: opts.Zone, now: opts.Now, log: opts.Log,
-		changing: make(chan struct{}, 1), pending: map[string]Spend{}}
+	l := &Ledger{
+		table: table, budget: opts.Budget, zone: opts.Zone, now: opts.Now, log: opts.Log,
+		changing: make(chan struct{}, 1), pending: map[string]Spend{},
+	}
 	if l.zone == nil {
 		l.zone = time.Local
 	}
@@ -176,7 +178,15 @@ func payerKey(day, payer string) string {
 	return "payer." + day + "." + strings.ToValidUTF8(payer, "?")
 }
 
-// hold sets aside what the try may use at most, or returns *OverBudget.
+// uncounted says that a question was not asked because the budget could not be
+// read or written.
+type uncounted struct{ err error }
+
+func (e *uncounted) Error() string { return "the budget is not known: " + e.err.Error() }
+func (e *uncounted) Unwrap() error { return e.err }
+
+// hold sets aside what the try may use at most, or returns *OverBudget or
+// *uncounted.
 func (l *Ledger) hold(ctx context.Context, b *bill) error {
 	if l == nil || b.model.Unmetered {
 		return nil
@@ -184,10 +194,10 @@ func (l *Ledger) hold(ctx context.Context, b *bill) error {
 	now := l.now().In(l.zone)
 	b.day, b.id = now.Format(time.DateOnly), rand.Text()
 	need := b.model.Price.spend(b.need)
-	until := now.Add(b.model.Timeout + holdMargin)
+	h := held{Tokens: need.Tokens(), Nano: need.Nano, Until: now.Add(b.model.Timeout + holdMargin).Unix()}
 	for _, lim := range l.limits(b) {
 		err := l.change(ctx, lim.key, func(a *account) error {
-			if over := a.reserve(lim, b.id, need, now, until); over != nil {
+			if over := a.reserve(lim, b.id, h, now); over != nil {
 				over.Resets = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, l.zone)
 				return over
 			}
@@ -195,7 +205,10 @@ func (l *Ledger) hold(ctx context.Context, b *bill) error {
 		})
 		if err != nil {
 			l.settle(ctx, b, llm.Usage{})
-			return err
+			if over := (*OverBudget)(nil); errors.As(err, &over) {
+				return over
+			}
+			return &uncounted{err}
 		}
 		b.holds = append(b.holds, lim)
 	}
@@ -209,8 +222,10 @@ func (l *Ledger) limits(b *bill) []limit {
 		all = append(all, limit{key: payerKey(b.day, b.payer), tokens: int64(n), name: perSender})
 	}
 	if l.budget.TokensPerDay > 0 || l.budget.USDPerDay > 0 {
-		all = append(all, limit{key: dayKey(b.day), tokens: int64(l.budget.TokensPerDay), name: tokensPerDay,
-			nano: int64(l.budget.USDPerDay*nanos + 0.5)})
+		all = append(all, limit{
+			key: dayKey(b.day), tokens: int64(l.budget.TokensPerDay), name: tokensPerDay,
+			nano: int64(l.budget.USDPerDay*nanos + 0.5),
+		})
 	}
 	return all
 }

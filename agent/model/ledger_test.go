@@ -262,6 +262,19 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
+func TestWhatIsBrokenOffPaysItsPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := model.NewLedger(new(kv.Memory), &model.LedgerOptions{Budget: model.Budget{TokensPerDay: 1e6}})
+		c := chain(t, ledger, &scripted{name: "p", steps: []step{{hang: true}}})
+		if _, err := c.Ask(t.Context(), hello()); err == nil {
+			t.Fatal("a hanging model answered")
+		}
+		if got := report(t, ledger).Total; got.Input != need()-100 || got.Output != 0 || got.Calls != 1 {
+			t.Errorf("account %+v", got)
+		}
+	})
+}
+
 func TestUnmeteredModelIsFree(t *testing.T) {
 	ledger := model.NewLedger(new(kv.Memory), &model.LedgerOptions{Budget: model.Budget{TokensPerDay: 1}})
 	c, err := model.New([]model.Model{{Provider: &scripted{name: "offline", steps: []step{says("ok")}}, Unmetered: true}}, &model.Options{Ledger: ledger})
@@ -280,7 +293,8 @@ func TestBudgetThatCannotBeReadStops(t *testing.T) {
 	dead := &deadTable{Table: new(kv.Memory), dead: true}
 	p := &scripted{name: "p", steps: []step{says("ok")}}
 	_, err := chain(t, model.NewLedger(dead, &model.LedgerOptions{Budget: model.Budget{TokensPerDay: 1e6}}), p).Ask(t.Context(), hello())
-	if err == nil || p.calls() != 0 {
+	var un *model.Unavailable
+	if err == nil || errors.As(err, &un) || p.calls() != 0 {
 		t.Errorf("asked %d times without knowing the budget (%v)", p.calls(), err)
 	}
 }

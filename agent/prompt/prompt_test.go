@@ -159,8 +159,10 @@ func TestSystemFile(t *testing.T) {
 	text := build(t, b, input())
 	has(t, text, "你是小鹊。\n\n# Answers")
 	hasNot(t, text, "Magpie")
-	write(t, file, "你是喜鹊先生。")
+	write(t, file, "你是大鹊。\n") // of the same size
 	touch(t, file)
+	has(t, build(t, b, input()), "你是大鹊。")
+	write(t, file, "你是喜鹊先生。")
 	has(t, build(t, b, input()), "你是喜鹊先生。")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

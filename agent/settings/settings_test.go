@@ -50,6 +50,10 @@ func TestStore(t *testing.T) {
 	if got, _ := one.Load(t.Context(), "s"); got != (settings.Settings{}) {
 		t.Errorf("choices were not taken back: %+v", got)
 	}
+	// Deleting would undo what another process changes just then.
+	if e, err := table.Get(t.Context(), "settings.s"); err != nil || string(e.Value) != "{}" {
+		t.Errorf("the entry became %q, %v", e.Value, err)
+	}
 }
 
 func TestChangesAtTheSameTimeAreKept(t *testing.T) {
@@ -144,11 +148,23 @@ func FuzzParseZone(f *testing.F) {
 
 func TestLang(t *testing.T) {
 	cases := []struct{ set, sender, text, want string }{
-		{"zh", "en", "hello", "zh"}, {"en", "zh", "你好", "en"}, {"fr", "", "你好", "zh"},
-		{"", "zh-CN", "hello", "zh"}, {"", "zh_Hant", "", "zh"}, {"", "ZH", "", "zh"}, {"", "de", "你好", "en"}, {"", "zhu", "", "en"},
-		{"", "", "你好", "zh"}, {"", "", "please read 报告", "zh"}, {"", "", "hello", "en"}, {"", "", "", "en"},
-		{"", "", "日本語です", "en"}, {"", "", "한국어", "en"}, {"", "", "\xff\xfe", "en"},
-		{"", "", strings.Repeat("x", 5000) + "你好", "en"}, {"", "", "你" + strings.Repeat("x", 1<<20), "zh"},
+		{"zh", "en", "hello", "zh"},
+		{"en", "zh", "你好", "en"},
+		{"fr", "", "你好", "zh"},
+		{"", "zh-CN", "hello", "zh"},
+		{"", "zh_Hant", "", "zh"},
+		{"", "ZH", "", "zh"},
+		{"", "de", "你好", "en"},
+		{"", "zhu", "", "en"},
+		{"", "", "你好", "zh"},
+		{"", "", "please read 报告", "zh"},
+		{"", "", "hello", "en"},
+		{"", "", "", "en"},
+		{"", "", "日本語です", "en"},
+		{"", "", "한국어", "en"},
+		{"", "", "\xff\xfe", "en"},
+		{"", "", strings.Repeat("x", 5000) + "你好", "en"},
+		{"", "", "你" + strings.Repeat("x", 1<<20), "zh"},
 	}
 	for _, c := range cases {
 		if got := settings.Lang(settings.Settings{Lang: c.set}, chat.Sender{Lang: c.sender}, c.text); got != c.want {
