@@ -166,13 +166,20 @@ func (m *Mailbox) remove(ctx context.Context, inputs []chat.Input) error {
 	return m.removeLocked(ctx, inputs)
 }
 
+// delete removes a message; one that is gone already is no error.
+func (b *Bus) delete(ctx context.Context, s jetstream.Stream, seq uint64) error {
+	err := s.DeleteMsg(ctx, seq)
+	if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+		return nil
+	}
+	return fmt.Errorf("remove message %d: %w", seq, err)
+}
+
 // removeLocked takes messages out of the mailbox.
 func (m *Mailbox) removeLocked(ctx context.Context, inputs []chat.Input) error {
 	for _, in := range inputs {
-		err := m.b.streams.in.DeleteMsg(ctx, in.Seq)
-		var api *jetstream.APIError
-		if err != nil && !errors.As(err, &api) {
-			return fmt.Errorf("remove message %d: %w", in.Seq, err)
+		if err := m.b.delete(ctx, m.b.streams.in, in.Seq); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func (b *Bus) bury(ctx context.Context, sid chat.SessionKey, msg *jetstream.RawS
 	if err := b.putDead(ctx, "dlq.in."+string(sid), fmt.Sprintf("in:%d", msg.Sequence), d); err != nil {
 		return err
 	}
-	return b.streams.in.DeleteMsg(ctx, msg.Sequence)
+	return b.delete(ctx, b.streams.in, msg.Sequence)
 }
 
 // buryInputs copies the inputs of a record that gives them up.

@@ -135,8 +135,8 @@ func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
 	if err := m.remember(ctx, []chat.Input{{Seq: d.Seq, ID: d.ID}}); err != nil {
 		return err
 	}
-	if err := m.b.streams.in.DeleteMsg(ctx, d.Seq); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return fmt.Errorf("remove control message: %w", err)
+	if err := m.b.delete(ctx, m.b.streams.in, d.Seq); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

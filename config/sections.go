@@ -17,6 +17,7 @@ type Bus struct {
 	URL       string // nats://a:4222,nats://b:4222; may hold a password
 	Sync      string // "always", or a duration such as "10s"; embedded only
 	Replicas  int    `min:"1" max:"5"`
+	MaxStore  int64  `min:"0"` // bytes of the embedded store; 0 = three quarters of the disk
 	CredsFile string
 	TLS       TLS `yaml:"tls"`
 }

@@ -5,6 +5,7 @@ package all
 import (
 	"magpie/channels"
 	"magpie/channels/telegram"
+	"magpie/channels/web"
 )
 
 // Registry returns the factory of every channel by its type. The map belongs
@@ -12,5 +13,6 @@ import (
 func Registry() channels.Registry {
 	return channels.Registry{
 		"telegram": telegram.New,
+		"web":      web.New,
 	}
 }

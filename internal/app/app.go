@@ -112,7 +112,7 @@ func busOptions(cfg *config.Config, log *slog.Logger) bus.Options {
 
 // run builds everything, starts it in stages and stops it in reverse.
 func run(ctx context.Context, p *program) (err error) {
-	tools, err := p.openTools()
+	tools, err := p.openTools(ctx)
 	if err != nil {
 		return err
 	}

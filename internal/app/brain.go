@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"magpie/agent"
-	"magpie/agent/buttons"
 	"magpie/agent/command"
 	"magpie/agent/llm"
 	"magpie/agent/llm/anthropic"
@@ -22,7 +20,6 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/media"
-	"magpie/tools"
 )
 
 const (
@@ -214,30 +211,4 @@ func asLost(err error) error {
 		return fmt.Errorf("%w: %w", agent.ErrLost, err)
 	}
 	return err
-}
-
-// toolbox is everything about tools that others need.
-type toolbox struct {
-	exec    *tools.Executor
-	buttons *buttons.Registry
-	close   func() error
-}
-
-// shown is what /tools says.
-func (t *toolbox) shown(d chat.Delivery) []command.Tool {
-	stats := t.exec.Stats()
-	var all []command.Tool
-	for _, spec := range t.exec.Specs(tools.Scope{Addr: d.Addr, Sender: d.From, Direct: d.Direct}) {
-		s := stats.Tools[spec.Name]
-		all = append(all, command.Tool{
-			Name: spec.Name, Category: string(spec.Category), About: firstLine(spec.Description),
-			Calls: s.Calls, Failures: s.Failures, Average: s.Average,
-		})
-	}
-	return all
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }

@@ -148,7 +148,7 @@ func (w *world) judge(r *chaosReport, chat int64, n int) {
 		switch {
 		case len(lives) == 0:
 			r.lost++
-		case len(lives) == 2 && lives[0] != lives[1]:
+		case w.sent.acrossLives("echo: " + tag(chat, i)):
 			r.repeated++
 		case len(lives) > 1:
 			r.doubled++
@@ -185,4 +185,10 @@ func (s *sends) lives(text string) []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.by[text]
+}
+
+// acrossLives says that a text was sent exactly twice, by two lives.
+func (s *sends) acrossLives(text string) bool {
+	lives := s.lives(text)
+	return len(lives) == 2 && lives[0] != lives[1]
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"magpie/agent/command"
 	"magpie/bus"
 	"magpie/channels"
 	"magpie/channels/access"
@@ -122,13 +123,16 @@ func (d *doors) accessOf(c config.Channel) access.Config {
 // approve lets in a stranger and tells him.
 func (d *doors) approve(ctx context.Context, code string) (string, error) {
 	pair, err := d.pairs.Approve(ctx, code)
+	if errors.Is(err, access.ErrCode) {
+		return "", command.ErrNoCode
+	}
 	if err != nil {
 		return "", err
 	}
 	if err := d.p.bus.PublishOutbound(ctx, access.Welcome(pair)); err != nil {
 		return "", err
 	}
-	return cmp.Or(pair.Name, pair.Sender), nil
+	return cmp.Or(pair.Sender.Name, pair.Sender.ID), nil
 }
 
 // watch passes events on to the channels that show them.

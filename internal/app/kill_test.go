@@ -34,7 +34,9 @@ func TestKillAtEveryStage(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		for _, stage := range stages {
 			t.Run(fmt.Sprintf("%v %s", sig, stage.name), func(t *testing.T) {
-				w := newWorld(t, nil)
+				sent := &sends{}
+				w := newWorld(t, &telegram.Options{OnMessage: sent.note})
+				w.extra = "agent: {busy: queue}"
 				b := w.start("bot")
 				b.ready()
 				w.say("warm up")
@@ -47,6 +49,7 @@ func TestKillAtEveryStage(t *testing.T) {
 				if sig == syscall.SIGTERM {
 					clean(t, err)
 				}
+				sent.died()
 				if stage.disarm != nil {
 					stage.disarm(w)
 				}
@@ -58,7 +61,11 @@ func TestKillAtEveryStage(t *testing.T) {
 				w.say("question three")
 				msgs := w.wait(owner, "third answer", func(m []telegram.Message) bool { return count(m, "question three") > 0 })
 				for _, q := range []string{"warm up", "question one", "question two", "question three"} {
-					if n := count(msgs, q); n != 1 {
+					n := count(msgs, q)
+					if n == 2 && sig == syscall.SIGKILL && sent.acrossLives("echo: "+q) {
+						continue // the kill cut off a send that had arrived
+					}
+					if n != 1 {
 						t.Errorf("%q answered %d times, want once", q, n)
 					}
 				}
