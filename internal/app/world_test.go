@@ -55,6 +55,7 @@ type world struct {
 	model   *modelserver.Server
 	dir     string
 	natsURL string
+	busSync string
 	extra   string // more lines of the configuration
 	person  int64
 	sent    *sends // of the chaos run
@@ -71,7 +72,7 @@ func newWorld(t testing.TB, o *telegram.Options) *world {
 		srv.CloseClientConnections()
 		srv.Close()
 	})
-	w := &world{t: t, tg: tg, api: srv.URL, model: modelserver.New(t), dir: t.TempDir(), person: owner}
+	w := &world{t: t, tg: tg, api: srv.URL, model: modelserver.New(t), dir: t.TempDir(), person: owner, busSync: "always"}
 	tg.AddPerson(telegram.Person{ID: owner, Name: "Ada", Username: "ada"})
 	return w
 }
@@ -87,7 +88,7 @@ func (w *world) config(name string) (path, listen string) {
 	}
 	text := fmt.Sprintf(`data_dir: %s
 log: {level: info}
-bus: {url: %q}
+bus: {url: %q, sync: %s}
 llm:
   models:
     - {name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}
@@ -101,7 +102,7 @@ channels:
 security: {rate_limit: {per_sender: ""}}
 web: {listen: %q}
 %s
-`, dir, w.natsURL, w.model.OpenAI(), w.tg.Token(), w.api, listen, w.extra)
+`, dir, w.natsURL, w.busSync, w.model.OpenAI(), w.tg.Token(), w.api, listen, w.extra)
 	path = filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
