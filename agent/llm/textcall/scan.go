@@ -38,7 +38,11 @@ type scanner struct {
 	bol     bool            // held begins at the beginning of a line
 	code    bool            // within a fenced block of some other language
 	missing map[string]bool // closing tags that the rest is known not to hold
+	depth   int             // of notations within notations
 }
+
+// maxDepth: a function element in a tool_call element in a fenced block.
+const maxDepth = 2
 
 func newScanner(tools []llm.ToolDef) *scanner {
 	return &scanner{known: newCatalogue(tools), bol: true, missing: map[string]bool{}}
@@ -157,9 +161,13 @@ func (s *scanner) only(body string) []llm.Call {
 	if calls := s.fromJSON(body, true); calls != nil {
 		return calls
 	}
+	if s.depth == maxDepth {
+		return nil
+	}
+	inner := &scanner{known: s.known, last: true, depth: s.depth + 1, missing: map[string]bool{}}
 	var out []llm.Call
 	for body != "" {
-		f, v := s.tag(body)
+		f, v := inner.tag(body)
 		if v != yes {
 			return nil
 		}

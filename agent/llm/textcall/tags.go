@@ -21,8 +21,11 @@ var (
 	unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#34;", `"`, "&amp;", "&")
 )
 
-// tag judges text that begins with "<".
+// tag judges text at the beginning of which a tag may stand.
 func (s *scanner) tag(text string) (found, verdict) {
+	if text[0] != '<' {
+		return found{}, no
+	}
 	end := strings.IndexByte(text, '>')
 	if end < 0 {
 		if s.beginsTag(text[1:]) {
@@ -106,14 +109,20 @@ func (s *scanner) wrapped(text, body, tag string) (found, verdict) {
 		return found{}, maybe
 	}
 	n += len(text) - len(body)
+	if v == no { // never closed: only a whole JSON value counts
+		if calls := s.fromJSON(strings.TrimSpace(inner), true); calls != nil {
+			return found{n, calls}, yes
+		}
+		return found{}, no
+	}
 	if calls := s.only(inner); calls != nil {
 		return found{n, calls}, yes
 	}
-	if m := jsonName.FindStringSubmatch(inner); m != nil && v == yes {
+	if m := jsonName.FindStringSubmatch(inner); m != nil {
 		// Broken JSON: the executor tells the model what is wrong with it.
 		return found{n, []llm.Call{newCall(m[1], strings.TrimSpace(inner))}}, yes
 	}
-	return found{}, no
+	return found{n: n}, no
 }
 
 // element reads a call whose arguments are elements, or one JSON object.
@@ -128,8 +137,11 @@ func (s *scanner) element(text, body, tag, name string) (found, verdict) {
 		return found{n, []llm.Call{newCall(name, trimmed)}}, yes
 	}
 	args, ok := s.arguments(name, trimmed)
-	if !ok || name == "" || v == no && trimmed == "" {
+	switch {
+	case v == no && (!ok || trimmed == ""):
 		return found{}, no
+	case !ok || name == "":
+		return found{n: n}, no
 	}
 	return found{n, []llm.Call{newCall(name, args)}}, yes
 }

@@ -243,7 +243,7 @@ func FuzzParser(f *testing.F) {
 		"a <invoke name=\"x\"><parameter name=\"p\">1</parameter></invoke> b",
 		"```json\n{\"tool\":\"read_file\",\"arguments\":{\"path\":\"x\"}}\n```",
 		"<tool_call>{\"name\":\"x\",\"arguments\":{}}</tool_call>", "<function=f><parameter=x>1</parameter></function>",
-		"<read_file><path>&lt;</path></read_file>", "{\"name\":\"x\"", "```", "<", "{", "<tool_call><tool_call><tool_call>",
+		"<read_file><path>&lt;</path></read_file>", "{\"name\":\"x\"", "```", "<", "{", "<tool_call><tool_call><tool_call>", "<tool_call>>",
 	} {
 		f.Add(seed, 3)
 	}
