@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -30,7 +31,9 @@ func (e *Executor) bound(next handler) handler {
 			err error
 		}
 		done := make(chan outcome, 1)
-		e.calls.Go(func() {
+		e.calls.begin()
+		go func() {
+			defer e.calls.end()
 			defer func() {
 				if p := recover(); p != nil {
 					done <- outcome{res: e.crashed(c.scope, c.name, p)}
@@ -38,7 +41,7 @@ func (e *Executor) bound(next handler) handler {
 			}()
 			res, err := next(ctx, c)
 			done <- outcome{res, err}
-		})
+		}()
 		select {
 		case o := <-done:
 			return o.res, explain(ctx, o.err, c, limit)
@@ -54,6 +57,45 @@ func (e *Executor) bound(next handler) handler {
 			return Result{}, explain(ctx, context.Cause(ctx), c, limit)
 		}
 	}
+}
+
+// running counts the tools that run. A WaitGroup would need a goroutine to be
+// waited for with a bound.
+type running struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n gets 0; nil when nobody waits
+}
+
+func (r *running) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n++
+}
+
+func (r *running) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n--; r.n == 0 && r.idle != nil {
+		close(r.idle)
+		r.idle = nil
+	}
+}
+
+// none is closed as soon as no tool runs.
+func (r *running) none() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n > 0 && r.idle != nil {
+		return r.idle
+	}
+	idle := make(chan struct{})
+	if r.n == 0 {
+		close(idle)
+	} else {
+		r.idle = idle
+	}
+	return idle
 }
 
 func (e *Executor) timeout(s Spec) time.Duration {

@@ -40,9 +40,9 @@ func newEntry(t Tool) (*entry, error) {
 func (e *entry) check() error {
 	spec := e.spec
 	accepted := spec.Schema
-	if t, ok := e.tool.(interface {
+	if t, ok := as[interface {
 		accepted() (json.RawMessage, error)
-	}); ok {
+	}](e.tool); ok {
 		var err error
 		if accepted, err = t.accepted(); err != nil {
 			return err
@@ -80,4 +80,20 @@ func (e *entry) check() error {
 		return fmt.Errorf("%w: %q", ErrMain, spec.Main)
 	}
 	return nil
+}
+
+// as finds an ability of a tool, also behind wrappers that have
+// Unwrap() Tool.
+func as[T any](t Tool) (T, bool) {
+	for {
+		if found, ok := t.(T); ok {
+			return found, true
+		}
+		wrapper, ok := t.(interface{ Unwrap() Tool })
+		if !ok {
+			var none T
+			return none, false
+		}
+		t = wrapper.Unwrap()
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"magpie/chat"
@@ -78,7 +77,7 @@ type Executor struct {
 	stats  stats
 	cache  cache
 	handle handler
-	calls  sync.WaitGroup // tools that run, also those that outlive their call
+	calls  running // tools that run, also those that outlive their call
 }
 
 // call is one call on its way through the stages.
@@ -150,13 +149,8 @@ func (e *Executor) Run(ctx context.Context, sc Scope, name, args string) (res Re
 
 // Close waits for tools that did not stop with their call, until ctx ends.
 func (e *Executor) Close(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() { // ends with the last tool; there is nobody else to wait for it
-		e.calls.Wait()
-		close(done)
-	}()
 	select {
-	case <-done:
+	case <-e.calls.none():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for running tools: %w", context.Cause(ctx))

@@ -25,11 +25,8 @@ func Nearest(word string, choices []string) []string {
 	w := fold(word)
 	for _, c := range choices[:min(len(choices), nearChoices)] {
 		f := fold(c)
-		far := distance(w, f)
-		if len(w) >= 3 && (strings.Contains(string(f), string(w)) || len(f) >= 3 && strings.Contains(string(w), string(f))) {
-			far = min(far, 2)
-		}
-		if far <= max(1, min(len(w), len(f))/3) {
+		far, part := distance(w, f), within(w, f) || within(f, w)
+		if far <= max(1, min(len(w), len(f))/3) || part {
 			hits = append(hits, hit{c, far})
 		}
 	}
@@ -41,6 +38,11 @@ func Nearest(word string, choices []string) []string {
 		names = append(names, h.name)
 	}
 	return names
+}
+
+// within says whether a is a part of b that is long enough to mean something.
+func within(a, b []rune) bool {
+	return len(a) >= 3 && strings.Contains(string(b), string(a))
 }
 
 // fold makes readFile, read-file and READ_FILE the same.

@@ -145,7 +145,7 @@ func (c *call) subject() string {
 	if !ok {
 		return string(c.args)
 	}
-	if s, ok := c.entry.tool.(Subjecter); ok {
+	if s, ok := as[Subjecter](c.entry.tool); ok {
 		return s.Subject(main)
 	}
 	return main

@@ -93,7 +93,7 @@ func (e *Executor) reuse(next handler) handler {
 			defer e.cache.forget(c.scope.Turn) // after it, too: a read may run beside it
 			return next(ctx, c)
 		}
-		s, ok := c.entry.tool.(Stamper)
+		s, ok := as[Stamper](c.entry.tool)
 		if !ok || c.scope.Turn == "" {
 			return next(ctx, c)
 		}

@@ -57,7 +57,7 @@ func Message(out Outbox, o *Options) tools.Tool {
 		m.opt.MaxBytes = defaultMaxBytes
 	}
 	spec := tools.Spec{
-		Name: "message", Description: strings.TrimSpace(messageText), Category: tools.Network, Effect: tools.Acts, Main: "content",
+		Name: "message", Description: strings.TrimSpace(messageText), Category: tools.System, Effect: tools.Acts, Main: "content",
 		Aliases: map[string]string{"to": "chat_id", "text": "content", "message": "content", "file_paths": "media", "files": "media"},
 	}
 	return tools.New(spec, m.send)

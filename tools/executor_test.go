@@ -1,0 +1,446 @@
+package tools_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"magpie/chat"
+	"magpie/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// with makes an executor of one tool called "t" that does fn.
+func with(t *testing.T, o *tools.Options, spec tools.Spec, fn func(ctx context.Context, sc tools.Scope) (tools.Result, error)) *tools.Executor {
+	t.Helper()
+	spec.Name, spec.Description = "t", "Does what the test says."
+	if spec.Category == "" {
+		spec.Category = tools.System
+	}
+	if spec.Effect == "" {
+		spec.Effect = tools.Reads
+	}
+	reg := &tools.Registry{}
+	if err := reg.Register(tools.New(spec, func(ctx context.Context, sc tools.Scope, _ none) (tools.Result, error) { return fn(ctx, sc) })); err != nil {
+		t.Fatal(err)
+	}
+	return tools.NewExecutor(reg, o)
+}
+
+// TOOL-7, TOOL-8: every outcome is a Result with a flag and a kind.
+func TestResults(t *testing.T) {
+	cause := errors.New("disk full")
+	for _, c := range []struct {
+		name string
+		fn   func(context.Context, tools.Scope) (tools.Result, error)
+		want tools.Result
+	}{
+		{"success", func(context.Context, tools.Scope) (tools.Result, error) {
+			return tools.Result{Text: "Error: is only a word", Answered: true}, nil
+		}, tools.Result{OK: true, Text: "Error: is only a word", Answered: true}},
+		{"a tool cannot fake the flags", func(context.Context, tools.Scope) (tools.Result, error) {
+			return tools.Result{Tool: "other", CallID: "x", Err: tools.Failed, Text: "x"}, nil
+		}, tools.Result{OK: true, Text: "x"}},
+		{"plain error", func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{OK: true}, cause },
+			tools.Result{Err: tools.Failed, Text: "error (execution_failed): disk full"}},
+		{"explained error", func(context.Context, tools.Scope) (tools.Result, error) {
+			return tools.Result{}, fmt.Errorf("wrapped: %w", tools.Errorf(tools.NotFound, "no %q; want %q", "a", "b"))
+		}, tools.Result{Err: tools.NotFound, Text: `error (not_found): no "a"; want "b"`}},
+		{"panic", func(context.Context, tools.Scope) (tools.Result, error) { panic("secret detail") },
+			tools.Result{Err: tools.Failed, Text: "error (execution_failed): t broke down: a mistake in the program, not in the arguments. Go on without it."}},
+		{"invalid UTF-8", func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{Text: "a\xffb"}, nil },
+			tools.Result{OK: true, Text: "a\uFFFDb"}},
+	} {
+		res := run(t, with(t, nil, tools.Spec{}, c.fn), "t", "")
+		if res.Started.IsZero() || res.Duration < 0 {
+			t.Errorf("%s: started %v, took %v", c.name, res.Started, res.Duration)
+		}
+		c.want.Tool, c.want.CallID = "t", "call-1"
+		if d := cmp.Diff(c.want, res, cmpopts.IgnoreFields(tools.Result{}, "Started", "Duration")); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}
+
+// TOOL-8: an unknown name is answered with the nearest ones.
+func TestUnknownTool(t *testing.T) {
+	reg := &tools.Registry{}
+	e := tools.NewExecutor(reg, &tools.Options{Enabled: []string{"*", "-read_secret"}})
+	if res := run(t, e, "x", ""); res.Err != tools.NotFound || !strings.Contains(res.Text, "answer without tools") {
+		t.Errorf("no tools: %s", res.Text)
+	}
+	if err := reg.RegisterAll(simple("read_file", tools.File), simple("list_dir", tools.File), simple("read_secret", tools.File)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"readFile": `did you mean "read_file"?`, "raed_file": `did you mean "read_file"?`, "file": `did you mean "read_file"?`,
+		"list": `did you mean "list_dir"?`, "weather": "there are: list_dir, read_file", "": "there are: list_dir, read_file",
+		"读文件": "there are", strings.Repeat("x", 1<<20): "there are", "read_secret": "there is no tool",
+	} {
+		res := run(t, e, name, "{}")
+		if res.OK || res.Err != tools.NotFound || !strings.Contains(res.Text, want) || len(res.Text) > 400 {
+			t.Errorf("%.20q: want %q in %s", name, want, res.Text)
+		}
+	}
+}
+
+func TestEnabledAndOffered(t *testing.T) {
+	reg := &tools.Registry{}
+	if err := reg.RegisterAll(simple("a", tools.File), simple("b1", tools.File), simple("b2", tools.Network)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		enabled []string
+		want    []string
+	}{
+		{nil, []string{"a", "b1", "b2"}},
+		{[]string{"*"}, []string{"a", "b1", "b2"}},
+		{[]string{"*", "-a"}, []string{"b1", "b2"}},
+		{[]string{"-b*"}, []string{"a"}},
+		{[]string{"*", "-b*", "b2"}, []string{"a", "b2"}},
+		{[]string{"a", "zz"}, []string{"a"}},
+		{[]string{"["}, nil},
+	} {
+		e := tools.NewExecutor(reg, &tools.Options{Enabled: c.enabled})
+		if d := cmp.Diff(c.want, names(e.Specs(scope("1")))); d != "" {
+			t.Errorf("%v (-want +got):\n%s", c.enabled, d)
+		}
+	}
+	e := tools.NewExecutor(reg, &tools.Options{Offer: func(sc tools.Scope, s tools.Spec) bool { return sc.Depth == 0 || s.Category == tools.File }})
+	sub := scope("1")
+	sub.Depth = 1
+	if d := cmp.Diff([]string{"a", "b1"}, names(e.Specs(sub))); d != "" {
+		t.Error(d)
+	}
+	if res := e.Run(t.Context(), sub, "b2", ""); res.Err != tools.NotFound {
+		t.Errorf("what is not offered runs: %+v", res)
+	}
+}
+
+// TOOL-9: the time of a call is bounded by category, by the tool, or not at all.
+func TestTimeouts(t *testing.T) {
+	for _, c := range []struct {
+		spec tools.Spec
+		want time.Duration
+	}{
+		{tools.Spec{}, 30 * time.Second},
+		{tools.Spec{Category: tools.Network}, time.Minute},
+		{tools.Spec{Category: tools.MCP}, time.Minute},
+		{tools.Spec{Timeout: 7 * time.Second, Category: tools.Network}, 7 * time.Second},
+		{tools.Spec{Timeout: -1}, time.Hour}, // the test's own end
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+			defer stop()
+			e := with(t, nil, c.spec, func(ctx context.Context, _ tools.Scope) (tools.Result, error) {
+				<-ctx.Done()
+				return tools.Result{}, ctx.Err()
+			})
+			start := time.Now()
+			res := e.Run(ctx, scope("1"), "t", "")
+			want, text := tools.Timeout, "t took longer than "+c.want.String()
+			if c.spec.Timeout < 0 {
+				want, text = tools.Failed, "stopped before it ended"
+			}
+			if took := time.Since(start); took != c.want || res.Err != want || !strings.Contains(res.Text, text) || res.Duration != took {
+				t.Errorf("%+v: %s after %s: %s", c.spec, res.Err, took, res.Text)
+			}
+		})
+	}
+}
+
+func TestADeafToolHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wake := make(chan struct{})
+		e := with(t, &tools.Options{Timeout: time.Second}, tools.Spec{}, func(context.Context, tools.Scope) (tools.Result, error) {
+			<-wake
+			return tools.Result{}, nil
+		})
+		start := time.Now()
+		res := e.Run(t.Context(), scope("1"), "t", "")
+		if took := time.Since(start); res.Err != tools.Timeout || took != 4*time.Second {
+			t.Errorf("%s after %s", res.Err, took)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := e.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("close while it runs: %v", err)
+		}
+		close(wake)
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestACancelledCallDoesNotBegin(t *testing.T) {
+	e := with(t, nil, tools.Spec{}, func(context.Context, tools.Scope) (tools.Result, error) {
+		t.Error("it ran")
+		return tools.Result{}, nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if res := e.Run(ctx, scope("1"), "t", ""); res.OK || res.Err != tools.Failed || !strings.Contains(res.Text, "stopped") {
+		t.Errorf("got %+v", res)
+	}
+}
+
+// TOOL-13: two chats at once never see each other's scope.
+func TestScopesStayApart(t *testing.T) {
+	e := with(t, nil, tools.Spec{}, func(_ context.Context, sc tools.Scope) (tools.Result, error) {
+		return tools.Result{Text: fmt.Sprint(sc.Addr, sc.Sender.ID, sc.Trace, sc.Turn, sc.CallID, sc.Zone)}, nil
+	})
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			id := fmt.Sprint(i)
+			for range 20 {
+				res := e.Run(t.Context(), scope(id), "t", "")
+				want := "test/" + id + "sender-" + id + "trace-" + id + "turn-" + id + "call-" + id + "Local"
+				if res.Text != want || res.CallID != "call-"+id {
+					t.Errorf("want %s, got %s for %s", want, res.Text, res.CallID)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TOOL-14: a long output is cut in its middle and stays readable.
+func TestLongOutputIsCut(t *testing.T) {
+	var kept string
+	keep := func(_ context.Context, sc tools.Scope, text string) (string, error) {
+		kept = text
+		return "tool_output/" + sc.CallID + ".txt", nil
+	}
+	broken := func(context.Context, tools.Scope, string) (string, error) { return "", errors.New("disk full") }
+	lines := strings.Repeat("一行字\n", 1000)
+	for _, c := range []struct {
+		name, text string
+		most, own  int
+		keep       func(context.Context, tools.Scope, string) (string, error)
+		says       string // "" when nothing is cut
+	}{
+		{"at the limit", strings.Repeat("字", 500), 500, 0, keep, ""},
+		{"one more", strings.Repeat("字", 501), 500, 0, keep, "of 501 characters left out here; the whole is in tool_output/call-1.txt, read_file shows"},
+		{"own limit is larger", strings.Repeat("字", 501), 500, 600, keep, ""},
+		{"own limit is smaller", strings.Repeat("x", 401), 500, 400, keep, "of 401 characters"},
+		{"lines", lines, 500, 0, keep, "of 4000 characters"},
+		{"default limit", strings.Repeat("x", 16001), 0, 0, keep, "of 16001 characters"},
+		{"nobody keeps", strings.Repeat("x", 501), 500, 0, nil, "the rest was not kept"},
+		{"cannot be kept", strings.Repeat("x", 501), 500, 0, broken, "the rest was not kept"},
+	} {
+		kept = ""
+		e := with(t, &tools.Options{MaxResultChars: c.most, Keep: c.keep}, tools.Spec{MaxChars: c.own},
+			func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{Text: c.text}, nil })
+		res := run(t, e, "t", "")
+		if c.says == "" {
+			if res.Text != c.text || kept != "" {
+				t.Errorf("%s: it was cut", c.name)
+			}
+			continue
+		}
+		limit := c.own
+		if limit == 0 {
+			limit = max(c.most, 500)
+		}
+		if c.most == 0 {
+			limit = 16000
+		}
+		head, tail, _ := strings.Cut(res.Text, "[…")
+		if n := utf8.RuneCountInString(res.Text); n > limit || n < limit/2 || !strings.Contains(res.Text, c.says) {
+			t.Errorf("%s: %d runes: %s", c.name, n, res.Text)
+		}
+		if !strings.HasPrefix(c.text, strings.TrimSpace(head)) || !strings.HasSuffix(c.text, tail[strings.LastIndex(tail, "\n\n")+2:]) {
+			t.Errorf("%s: head or tail is not the text's:\n%s", c.name, res.Text)
+		}
+		if strings.Contains(c.says, "tool_output") && kept != c.text {
+			t.Errorf("%s: kept %d bytes of %d", c.name, len(kept), len(c.text))
+		}
+	}
+}
+
+// TOOL-15: within a turn a repeated read comes from the cache.
+func TestReadsAreReused(t *testing.T) {
+	var stamp atomic.Value
+	stamp.Store("1")
+	calls := 0
+	reg := &tools.Registry{}
+	read := tools.New(tools.Spec{Name: "read", Description: "Reads a thing.", Category: tools.File, Effect: tools.Reads},
+		func(_ context.Context, _ tools.Scope, in struct {
+			A int `json:"a,omitempty"`
+		}) (tools.Result, error) {
+			calls++
+			if in.A == 9 {
+				return tools.Result{}, errors.New("broken")
+			}
+			return tools.Result{Text: fmt.Sprint(calls)}, nil
+		}, tools.WithStamp(func(context.Context, tools.Scope, json.RawMessage) (string, bool) {
+			s := stamp.Load().(string)
+			return s, s != ""
+		}))
+	write := tools.New(tools.Spec{Name: "write", Description: "Writes a thing.", Category: tools.File, Effect: tools.Writes},
+		func(context.Context, tools.Scope, none) (tools.Result, error) { return tools.Result{}, nil })
+	if err := reg.RegisterAll(read, write); err != nil {
+		t.Fatal(err)
+	}
+	e := tools.NewExecutor(reg, nil)
+	expect := func(what, chat, args, want string) {
+		t.Helper()
+		if res := e.Run(t.Context(), scope(chat), "read", args); res.Text != want {
+			t.Errorf("%s: want %s, got %s", what, want, res.Text)
+		}
+	}
+	expect("first", "1", `{"a":1}`, "1")
+	expect("again", "1", ` {"a": "1"} `, "1")
+	expect("other arguments", "1", `{"a":2}`, "2")
+	expect("other turn", "2", `{"a":1}`, "3")
+	stamp.Store("2")
+	expect("changed", "1", `{"a":1}`, "4")
+	expect("changed, again", "1", `{"a":1}`, "4")
+	run(t, e, "write", "")
+	expect("after a write", "1", `{"a":1}`, "5")
+	stamp.Store("")
+	expect("cannot tell", "1", `{"a":1}`, "6")
+	stamp.Store("2")
+	run(t, e, "read", `{"a":9}`)
+	run(t, e, "read", `{"a":9}`)
+	if calls != 8 {
+		t.Errorf("failures are cached: %d calls", calls)
+	}
+	for i := range 300 {
+		run(t, e, "read", fmt.Sprintf(`{"a":%d}`, 100+i))
+	}
+	if before := calls; run(t, e, "read", `{"a":399}`).OK && calls != before {
+		t.Error("the newest was forgotten")
+	}
+	if before := calls; run(t, e, "read", `{"a":100}`).OK && calls == before {
+		t.Error("the cache is not bounded")
+	}
+}
+
+// TOOL-10: every call is told of, with duration, and without secrets.
+func TestEventsAndLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []chat.Event
+		var log bytes.Buffer
+		o := &tools.Options{
+			Events: func(ev chat.Event) { events = append(events, ev) },
+			Log:    slog.New(slog.NewJSONHandler(&log, nil)),
+			Redact: tools.NewRedactor([]chat.Secret{"hunter2-hunter2"}),
+		}
+		fail := false
+		e := with(t, o, tools.Spec{}, func(context.Context, tools.Scope) (tools.Result, error) {
+			<-time.After(2 * time.Second)
+			if fail {
+				return tools.Result{}, errors.New("login with hunter2-hunter2 refused" + strings.Repeat("!", 500))
+			}
+			return tools.Result{Text: "private text"}, nil
+		})
+		run(t, e, "t", "")
+		fail = true
+		run(t, e, "t", "")
+		run(t, e, "none", "")
+		var got []string
+		for _, ev := range events {
+			got = append(got, fmt.Sprintf("%s %s %s %s %s", ev.Kind, ev.Tool.Name, ev.Tool.CallID, ev.Turn, ev.Tool.Duration))
+			if strings.Contains(ev.Tool.Err, "hunter2") || len([]rune(ev.Tool.Err)) > 301 || ev.Trace != "trace-1" {
+				t.Errorf("event %+v", ev)
+			}
+		}
+		want := []string{
+			"tool.requested t call-1 turn-1 0s", "tool.completed t call-1 turn-1 2s",
+			"tool.requested t call-1 turn-1 0s", "tool.failed t call-1 turn-1 2s",
+			"tool.requested none call-1 turn-1 0s", "tool.failed none call-1 turn-1 0s",
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if s := log.String(); strings.Count(s, `"msg":"tool call"`) != 3 || strings.Contains(s, "hunter2") || strings.Contains(s, "private text") {
+			t.Errorf("log:\n%s", s)
+		}
+	})
+}
+
+// TOOL-11.
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		e := with(t, nil, tools.Spec{Category: tools.Data}, func(context.Context, tools.Scope) (tools.Result, error) {
+			n++
+			<-time.After(time.Duration(n) * time.Millisecond)
+			if n%4 == 0 {
+				return tools.Result{}, errors.New("no")
+			}
+			return tools.Result{}, nil
+		})
+		for range 100 {
+			run(t, e, "t", "")
+		}
+		run(t, e, "none", "")
+		want := tools.Stats{
+			Total: tools.Count{Calls: 101, Failures: 26}, Unknown: 1,
+			Categories: map[tools.Category]tools.Count{tools.Data: {Calls: 100, Failures: 25}},
+			Tools: map[string]tools.ToolStats{"t": {
+				Count: tools.Count{Calls: 100, Failures: 25}, Category: tools.Data, Average: 50500 * time.Microsecond, P95: 95 * time.Millisecond,
+			}},
+		}
+		if d := cmp.Diff(want, e.Stats()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		for range 256 { // only the last 256 count for the percentile
+			run(t, e, "t", "")
+		}
+		if p := e.Stats().Tools["t"].P95; p != 344*time.Millisecond {
+			t.Errorf("p95 of 101…356 ms: %s", p)
+		}
+	})
+}
+
+func TestNothingBreaksTheLoop(t *testing.T) {
+	fn := func(context.Context, tools.Scope) (tools.Result, error) {
+		return tools.Result{Text: strings.Repeat("x", 20000)}, nil
+	}
+	boom := func() { panic("boom") }
+	for name, o := range map[string]*tools.Options{
+		"events": {Events: func(chat.Event) { boom() }},
+		"offer":  {Offer: func(tools.Scope, tools.Spec) bool { boom(); return true }},
+		"keep":   {Keep: func(context.Context, tools.Scope, string) (string, error) { boom(); return "", nil }},
+	} {
+		if res := run(t, with(t, o, tools.Spec{}, fn), "t", ""); res.OK || res.Err != tools.Failed {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	reg := &tools.Registry{}
+	if err := reg.Register(tools.New(tools.Spec{Name: "t", Description: "Does nothing.", Category: tools.System, Effect: tools.Acts},
+		func(context.Context, tools.Scope, allKinds) (tools.Result, error) {
+			return tools.Result{Text: "ok"}, nil
+		})); err != nil {
+		b.Fatal(err)
+	}
+	e := tools.NewExecutor(reg, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if res := e.Run(b.Context(), tools.Scope{}, "t", `{"path":"a","line_count":"7","meta":{"level":1,"flags":["x"]}}`); !res.OK {
+			b.Fatal(res.Text)
+		}
+	}
+}
