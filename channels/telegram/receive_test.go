@@ -315,7 +315,7 @@ func TestGroupMoves(t *testing.T) {
 	var table kv.Memory
 	r := start(t, w.channel(t, channels.Deps{Table: &table}))
 	w.Migrate(crowd, -100900)
-	w.Say(fake.Said{From: ann, Text: "sync"})
+	w.Say(fake.Said{From: ann, Chat: -100900, Text: "here now"})
 	r.next(t)
 	if _, err := r.Send(bounded(t), chat.Outbound{Meta: chat.Meta{Addr: at(crowd)}, Text: "one"}); err != nil {
 		t.Fatal(err)
