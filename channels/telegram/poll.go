@@ -126,8 +126,11 @@ func (p *poller) handle(ctx context.Context, batch []json.RawMessage) error {
 		}
 		ids = append(ids, ev.id)
 		key := ""
-		if ev.in != nil {
+		switch {
+		case ev.in != nil:
 			key = ev.in.Addr.Chat
+		case ev.moved[1] != 0: // before what is said in the new group
+			key = strconv.FormatInt(ev.moved[1], 10)
 		}
 		byChat[key] = append(byChat[key], ev)
 	}

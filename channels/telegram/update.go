@@ -220,19 +220,19 @@ type membership struct {
 func decodeUpdate(raw json.RawMessage) (*update, error) {
 	var u update
 	err := json.Unmarshal(raw, &u)
-	if err != nil || u.ID == nil {
-		var only struct {
-			ID *int64 `json:"update_id"`
-		}
-		if json.Unmarshal(raw, &only) == nil {
-			u.ID = only.ID
-		}
-		if err == nil {
-			err = errors.New("no update_id")
-		}
-		return &update{ID: u.ID}, err
+	if err == nil && u.ID != nil {
+		return &u, nil
 	}
-	return &u, nil
+	if err == nil {
+		err = errors.New("no update_id")
+	}
+	var only struct {
+		ID *int64 `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &only) != nil {
+		only.ID = nil
+	}
+	return &update{ID: only.ID}, err
 }
 
 // kindOf names the unknown kind of an update for the log.

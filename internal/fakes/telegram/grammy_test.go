@@ -40,34 +40,71 @@ func nodeModules(t *testing.T) (node, modules string) {
 	return node, modules
 }
 
-// TestGrammy runs a bot written with grammY on the fake: long polling with
-// offsets, markup and its errors, edits, presses, albums, files both ways.
-func TestGrammy(t *testing.T) {
+// grammy is a bot written with grammY that talks with one person.
+type grammy struct {
+	t   *testing.T
+	s   *fake.Server
+	ctx context.Context // of the test
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+const ann = 11
+
+func startGrammy(t *testing.T) *grammy {
+	t.Helper()
 	node, modules := nodeModules(t)
 	s, url := serve(t, nil)
-	const ann = 11
 	s.AddPerson(fake.Person{ID: ann, Name: "Ann"})
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "testdata/grammy.cjs", url, s.Token())
-	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
+	t.Cleanup(cancel)
+	g := &grammy{t: t, s: s, ctx: ctx, cmd: exec.CommandContext(ctx, node, "testdata/grammy.cjs", url, s.Token())}
+	g.cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	g.cmd.Stdout, g.cmd.Stderr = &g.out, &g.out
+	if err := g.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	talk := func(n int, act func()) []fake.Message {
-		t.Helper()
-		act()
-		shown, err := s.WaitMessages(ctx, ann, n)
-		if err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			t.Fatalf("%v\nthe bot said:\n%s", err, out.String())
-		}
-		return shown
+	return g
+}
+
+// wait waits for what the chat shows, or fails with what the bot printed.
+func (g *grammy) wait(ok func([]fake.Message) bool) []fake.Message {
+	g.t.Helper()
+	shown, err := g.s.Wait(g.ctx, ann, ok)
+	if err != nil {
+		_ = g.cmd.Process.Kill() // it is waited for to read what it printed
+		_ = g.cmd.Wait()
+		g.t.Fatalf("%v\nthe bot said:\n%s", err, g.out.String())
 	}
-	echo := talk(1, func() { s.Say(fake.Said{From: ann, Text: "héllo 世界"}) })[0]
+	return shown
+}
+
+// tell lets the person write and waits until the chat shows n messages.
+func (g *grammy) tell(n int, said fake.Said) []fake.Message {
+	g.t.Helper()
+	said.From = ann
+	g.s.Say(said)
+	return g.wait(func(shown []fake.Message) bool { return len(shown) >= n })
+}
+
+// end stops the bot, which confirms its updates.
+func (g *grammy) end() {
+	g.t.Helper()
+	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := g.cmd.Wait(); err != nil {
+		g.t.Fatalf("%v\n%s", err, g.out.String())
+	}
+	if n := g.s.Pending(); n != 0 {
+		g.t.Errorf("%d updates are not confirmed", n)
+	}
+}
+
+// Long polling with offsets, markup and its errors, edits and presses.
+func TestGrammyText(t *testing.T) {
+	g := startGrammy(t)
+	echo := g.tell(1, fake.Said{Text: "héllo 世界"})[0]
 	want := fake.Message{
 		ID: echo.ID, Chat: ann, Text: "echo: héllo 世界", Source: "<b>echo</b>: héllo 世界", ReplyTo: echo.ID - 1, Kind: "text",
 		Entities: []fake.Entity{{Type: "bold", Length: 4}},
@@ -76,28 +113,28 @@ func TestGrammy(t *testing.T) {
 	if diff := cmp.Diff(want, echo); diff != "" {
 		t.Error(diff)
 	}
-	if got := talk(2, func() { s.Say(fake.Said{From: ann, Text: "bad html"}) })[1].Text; got != `400 Bad Request: can't parse entities: Can't find end tag corresponding to start tag "b"` {
+	if got := g.tell(2, fake.Said{Text: "bad html"})[1].Text; got != `400 Bad Request: can't parse entities: Can't find end tag corresponding to start tag "b"` {
 		t.Errorf("bad HTML: %q", got)
 	}
-	s.Fail(fake.Fault{Method: "sendMessage", Code: 429, Text: "Too Many Requests: retry after 7", RetryAfter: 7})
-	if got := talk(3, func() { s.Say(fake.Said{From: ann, Text: "flood"}) })[2].Text; got != "429 retry 7" {
+	g.s.Fail(fake.Fault{Method: "sendMessage", Code: 429, Text: "Too Many Requests: retry after 7", RetryAfter: 7})
+	if got := g.tell(3, fake.Said{Text: "flood"})[2].Text; got != "429 retry 7" {
 		t.Errorf("flood: %q", got)
 	}
-	if _, err := s.Press(ann, ann, echo.ID, "no:1"); err != nil {
+	if _, err := g.s.Press(ann, ann, echo.ID, "no:1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Wait(ctx, ann, func(m []fake.Message) bool {
-		return m[0].Text == "pressed no:1" && len(m[0].Keyboard) == 0
-	}); err != nil {
-		t.Fatal(err)
-	}
+	g.wait(func(m []fake.Message) bool { return m[0].Text == "pressed no:1" && len(m[0].Keyboard) == 0 })
+	g.end()
+}
+
+// Files in, files and albums out.
+func TestGrammyFiles(t *testing.T) {
+	g := startGrammy(t)
 	var dot bytes.Buffer
 	if err := png.Encode(&dot, image.NewGray(image.Rect(0, 0, 20, 20))); err != nil {
 		t.Fatal(err)
 	}
-	shown := talk(6, func() {
-		s.Say(fake.Said{From: ann, Files: []fake.File{{Kind: "photo", Name: "dot.png", Data: dot.Bytes()}}})
-	})[3:]
+	shown := g.tell(3, fake.Said{Files: []fake.File{{Kind: "photo", Name: "dot.png", Data: dot.Bytes()}}})
 	for i, m := range shown {
 		if m.File == nil || !bytes.Equal(m.File.Data, dot.Bytes()) {
 			t.Errorf("message %d: %+v", i, m)
@@ -106,15 +143,7 @@ func TestGrammy(t *testing.T) {
 	if shown[0].Album == "" || shown[0].Album != shown[1].Album || shown[0].Text != "first" || shown[2].File.Name != "copy 副本.png" || !strings.Contains(shown[2].Text, "album of 2") {
 		t.Errorf("shown: %+v", shown)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	if n := s.Pending(); n != 0 {
-		t.Errorf("%d updates are not confirmed", n)
-	}
+	g.end()
 }
 
 func serve(t *testing.T, o *fake.Options) (*fake.Server, string) {

@@ -123,7 +123,8 @@ func (s *Server) messages(chat int64) []Message {
 }
 
 // Wait waits until a chat shows what ok accepts, and returns what it shows
-// then; the error says what it showed at the end of ctx.
+// then; the error says what it showed at the end of ctx. Every message wakes
+// every waiter: under load use Options.OnMessage.
 func (s *Server) Wait(ctx context.Context, chat int64, ok func([]Message) bool) ([]Message, error) {
 	for {
 		s.mu.Lock()
