@@ -37,7 +37,7 @@ func fixedRate(s string) (float64, error) {
 		return 0, strconv.ErrSyntax
 	}
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n < 0.001 || n > 1e6 {
+	if err != nil || !(n >= 0.001 && n <= 1e6) { // also no NaN
 		return 0, strconv.ErrRange
 	}
 	return n, nil

@@ -58,7 +58,7 @@ func TestSplitKeepsEverything(t *testing.T) {
 // What a reader sees is the same whether a text is cut or not.
 func TestSplitShowsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		md := strings.Join(rapid.SliceOfN(rapid.OneOf(paragraph(), fence(), bullets()), 1, 6).Draw(t, "blocks"), "\n\n")
+		md := strings.Join(rapid.SliceOfN(rapid.OneOf(paragraph(" "), fence(), bullets(" ")), 1, 6).Draw(t, "blocks"), "\n\n")
 		limit := rapid.IntRange(120, 400).Draw(t, "limit")
 		var shown strings.Builder
 		for _, p := range checkParts(t, md, limit, TelegramSize) {
@@ -72,28 +72,30 @@ func TestSplitShowsTheSame(t *testing.T) {
 
 func document() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		blocks := rapid.SliceOfN(rapid.OneOf(paragraph(), fence(), bullets(), quote(), table(), heading(), indented()), 1, 4).Draw(t, "blocks")
+		blocks := rapid.SliceOfN(rapid.OneOf(paragraph(" ", "\n"), fence(), bullets(" ", "\n"), quote(), table(), heading(), indented()), 1, 4).Draw(t, "blocks")
 		return strings.Join(blocks, rapid.SampledFrom([]string{"\n\n", "\n", "\n\n\n"}).Draw(t, "sep"))
 	})
 }
 
-func words() *rapid.Generator[string] {
+// words joins words, some of which look like markup, with one of the
+// separators.
+func words(seps ...string) *rapid.Generator[string] {
 	word := rapid.SampledFrom([]string{
 		"word", "a", "longer-word", "中文字符", "句子。", "end.", "# x", "- x", "**bold text**", "`code x`", "[link](https://example.com/a?b=c)",
 		"👩‍👩‍👧‍👦", "é", "*", "a<b>c", "&amp;", "~~gone~~", "||hidden||", "\\*", "https://example.org/x_y", "_it_",
 	})
 	return rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(word, 1, 25).Draw(t, "words"), rapid.SampledFrom([]string{" ", " ", "\n"}).Draw(t, "space"))
+		return strings.Join(rapid.SliceOfN(word, 1, 25).Draw(t, "words"), rapid.SampledFrom(seps).Draw(t, "space"))
 	})
 }
 
-func paragraph() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string { return "P " + words().Draw(t, "text") })
+func paragraph(seps ...string) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string { return "P " + words(seps...).Draw(t, "text") })
 }
 
 func heading() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		return "## " + strings.ReplaceAll(words().Draw(t, "text"), "\n", " ")
+		return "## " + words(" ").Draw(t, "text")
 	})
 }
 
@@ -105,11 +107,11 @@ func fence() *rapid.Generator[string] {
 	})
 }
 
-func bullets() *rapid.Generator[string] {
+func bullets(seps ...string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		var lines []string
 		for i := range rapid.IntRange(1, 4).Draw(t, "n") {
-			lines = append(lines, fmt.Sprintf("- item %d %s", i, strings.ReplaceAll(words().Draw(t, "text"), "\n", "\n  ")))
+			lines = append(lines, fmt.Sprintf("- item %d %s", i, strings.ReplaceAll(words(seps...).Draw(t, "text"), "\n", "\n  ")))
 			switch rapid.IntRange(0, 4).Draw(t, "below") {
 			case 0:
 				lines = append(lines, "  - nested one", "    - deeper "+strings.Repeat("deep ", 20))
@@ -123,7 +125,7 @@ func bullets() *rapid.Generator[string] {
 
 func quote() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		inner := rapid.OneOf(paragraph(), fence(), bullets()).Draw(t, "inner")
+		inner := rapid.OneOf(paragraph(" ", "\n"), fence(), bullets(" ", "\n")).Draw(t, "inner")
 		return "> " + strings.ReplaceAll(inner, "\n", "\n> ")
 	})
 }
