@@ -40,6 +40,7 @@ type minimal struct {
 	chat   []*shown           // all messages ever sent; nil = deleted
 	// lost makes a failing Send leave its message in the chat all the same.
 	lost bool
+	slow time.Duration // how long Send takes
 }
 
 // full can do everything.
@@ -94,6 +95,9 @@ func limited(after time.Duration) error {
 
 func (c *minimal) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, error) {
 	if err := ctx.Err(); err != nil {
+		return chat.MessageRef{}, err
+	}
+	if err := sleep(ctx, c.slow); err != nil {
 		return chat.MessageRef{}, err
 	}
 	c.mu.Lock()

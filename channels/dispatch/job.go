@@ -99,7 +99,8 @@ func (j *job) plan(ctx context.Context) error {
 	text = paragraphs(text, notes, j.buttonLines())
 	lim := j.d.limits
 	groups := j.groups(files)
-	caption := len(groups) > 0 && j.draft == nil && len(j.buttons()) == 0 &&
+	drafted := j.out.Final && j.d.editPause() > 0 // the text may have a message of its own already
+	caption := len(groups) > 0 && !drafted && len(j.buttons()) == 0 &&
 		lim.Caption > 0 && text != "" && j.size(text) <= lim.Caption
 	if caption {
 		j.steps = append(j.steps, step{text: text, files: groups[0]})

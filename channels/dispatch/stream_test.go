@@ -3,7 +3,10 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,6 +266,73 @@ func TestFinalWhenDraftCannotBeEdited(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"the end"}, texts(ch.visible())); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// The final text comes while the draft is on its way: one message all the same.
+func TestFinalMeetsDraftInFlight(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ch := newFull(streaming)
+			ch.slow = 5 * time.Second
+			d := New(ch, &Options{Stream: true})
+			stop := start(t, d)
+			d.Event(event(chat.TurnDelta, sentence))
+			pass(2 * time.Second)
+			if stopped { // the program stops meanwhile: the draft must be known
+				stop()
+			} else {
+				defer stop()
+			}
+			if err := d.Deliver(t.Context(), final("a", "the end")); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"the end"}, texts(ch.visible())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Many turns in many chats, all at once.
+func TestManyStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := streaming
+		lim.Rate = channels.Rate{PerSecond: 20, Burst: 10, PerChat: time.Second, ChatBurst: 3}
+		ch, drafts := newFull(lim), &kv.Memory{}
+		d := New(ch, &Options{Stream: true, Drafts: drafts})
+		defer start(t, d)()
+		var wg sync.WaitGroup
+		for c := range 20 {
+			wg.Go(func() {
+				addr, turn := chat.Address{Channel: "fake", Chat: fmt.Sprint(c)}, fmt.Sprint("turn", c)
+				for i := range 10 {
+					d.Event(chat.Event{Kind: chat.TurnDelta, Addr: addr, Turn: turn, Text: strings.Repeat(sentence, 1+i%4)})
+					<-time.After(400 * time.Millisecond)
+				}
+				out := final(fmt.Sprint("out", c), fmt.Sprint("answer ", c))
+				out.Addr, out.Turn = addr, turn
+				if err := d.Deliver(t.Context(), out); err != nil {
+					t.Error(err)
+				}
+				d.Event(chat.Event{Kind: chat.TurnEnded, Addr: addr, Turn: turn})
+			})
+		}
+		wg.Wait()
+		pass(time.Hour)
+		got := texts(ch.visible())
+		slices.Sort(got)
+		var want []string
+		for c := range 20 {
+			want = append(want, fmt.Sprint("answer ", c))
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if left, err := kv.List(t.Context(), drafts, ""); err != nil || len(left) != 0 {
+			t.Errorf("drafts left: %v, %v", left, err)
 		}
 	})
 }

@@ -240,6 +240,9 @@ func (s *splitter) misleads(pos int) bool {
 		return false
 	}
 	rest := strings.TrimLeft(s.src[pos:min(len(s.src), pos+80)], " \t")
+	if rest == "" || !strings.ContainsRune("#>-+*`~_<[0123456789", rune(rest[0])) {
+		return false
+	}
 	if c := s.containerAt(pos); c != nil && c.quote && s.atLineStart(pos) {
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " \t")
 	}
@@ -249,7 +252,11 @@ func (s *splitter) misleads(pos int) bool {
 // inPrefix reports whether only quote signs and indentation stand between the
 // start of the line and pos.
 func (s *splitter) inPrefix(pos int) bool {
-	return !s.atLineStart(pos) && strings.Trim(s.src[s.lineStart(pos):pos], " \t>") == ""
+	i := pos
+	for i > 0 && strings.IndexByte(" \t>", s.src[i-1]) >= 0 {
+		i--
+	}
+	return i < pos && s.atLineStart(i)
 }
 
 // within reports whether pos lies strictly inside one of the sorted,

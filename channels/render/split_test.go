@@ -153,7 +153,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s, 40)
 	}
 	f.Fuzz(func(t *testing.T, md string, limit int) {
-		if len(md) > 4096 {
+		if len(md) > 2048 {
 			t.Skip("long inputs add nothing")
 		}
 		if limit < 8 || limit > 4096 {
@@ -164,6 +164,9 @@ func FuzzSplit(f *testing.F) {
 			if n := TelegramSize(p); n > limit {
 				t.Fatalf("part measures %d of %d: %q", n, limit, p)
 			}
+		}
+		if limit >= 64 {
+			checkParts(t, md, limit, TelegramSize)
 		}
 		checkHTML(t, TelegramHTML(md), TelegramSize(md))
 	})
