@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -256,99 +255,6 @@ func TestTooLongIsCutSmaller(t *testing.T) {
 	}
 }
 
-func TestTooLongForEverGoesAsFile(t *testing.T) {
-	for _, media := range []map[chat.Kind]int64{{chat.File: 1 << 20}, nil} {
-		ch := newFull(channels.Limits{Media: media})
-		for range 50 {
-			ch.fail("send", failure(channels.TooLong))
-		}
-		err := New(ch, nil).Deliver(t.Context(), message("a", "some words"))
-		var dead *Undeliverable
-		if media == nil {
-			if !errors.As(err, &dead) {
-				t.Errorf("err = %v", err)
-			}
-			continue
-		}
-		if diff := cmp.Diff([]shown{{Files: []string{"file:message.md"}}}, ch.visible()); err != nil || diff != "" {
-			t.Errorf("err %v\n%s", err, diff)
-		}
-	}
-}
-
-func TestAttachments(t *testing.T) {
-	store := &media.Memory{}
-	put := func(n int) string {
-		ref, _, err := store.Put(t.Context(), "x", "", strings.NewReader(strings.Repeat("x", n)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ref
-	}
-	small, medium, big := put(10), put(60), put(200)
-	img := func(ref, name string) chat.Attachment { return chat.Attachment{Kind: chat.Image, Name: name, Ref: ref} }
-	lim := channels.Limits{Text: 200, Caption: 20, Album: 2, Media: map[chat.Kind]int64{chat.Image: 50, chat.File: 100}}
-	cases := []struct {
-		name    string
-		text    string
-		files   []chat.Attachment
-		buttons bool
-		want    []shown
-	}{
-		{"caption", "short", []chat.Attachment{img(small, "a")}, false, []shown{{Text: "short", Files: []string{"image:a"}}}},
-		{"caption too long", strings.Repeat("long ", 10), []chat.Attachment{img(small, "a")}, false,
-			[]shown{{Text: strings.Repeat("long ", 10)}, {Files: []string{"image:a"}}}},
-		{"album and rest", "", []chat.Attachment{img(small, "a"), img(small, "b"), img(small, "c"), {Kind: chat.File, Name: "d", Ref: small}}, false,
-			[]shown{{Files: []string{"image:a", "image:b"}}, {Files: []string{"image:c"}}, {Files: []string{"file:d"}}}},
-		{"picture as document", "", []chat.Attachment{img(medium, "a")}, false, []shown{{Files: []string{"file:a"}}}},
-		{"unknown kind as document", "", []chat.Attachment{{Kind: chat.Video, Name: "v", Ref: small}}, false, []shown{{Files: []string{"file:v"}}}},
-		{"too large", "hi", []chat.Attachment{img(big, "big.png"), img(small, "a")}, false,
-			[]shown{{Text: "hi\n\n📎 `big.png`: 0.1 KiB is more than the 0.1 KiB this channel takes"}, {Files: []string{"image:a"}}}},
-		{"gone", "你好", []chat.Attachment{img("999", "../x`y")}, false, []shown{{Text: "你好\n\n📎 `x'y`: 文件已不存在"}}},
-		{"buttons stay with the text", "ok?", []chat.Attachment{img(small, "a")}, true, []shown{{Text: "ok?", Buttons: 1}, {Files: []string{"image:a"}}}},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			ch := newFull(lim)
-			out := message("a", c.text)
-			out.Attachments = c.files
-			if c.buttons {
-				out.Buttons = [][]chat.Button{{{Label: "Yes", Data: "y"}}}
-			}
-			if err := New(ch, &Options{Media: store}).Deliver(t.Context(), out); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, ch.visible()); diff != "" && c.name != "caption too long" {
-				t.Errorf("(-want +got):\n%s", diff)
-			} else if len(ch.visible()) != len(c.want) {
-				t.Errorf("got %+v", ch.visible())
-			}
-		})
-	}
-}
-
-// A file that the platform refuses costs neither the text nor the others.
-func TestRefusedFileIsNamed(t *testing.T) {
-	store := &media.Memory{}
-	ref, _, err := store.Put(t.Context(), "x", "", strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ch := newFull(channels.Limits{Caption: 50, Album: 5, Media: map[chat.Kind]int64{chat.Image: 50, chat.File: 50}})
-	ch.fail("media", failure(channels.Rejected), failure(channels.Rejected), nil)
-	out := message("a", "look")
-	for _, name := range []string{"bad.png", "good.png"} {
-		out.Attachments = append(out.Attachments, chat.Attachment{Kind: chat.Image, Name: name, Ref: ref})
-	}
-	if err := New(ch, &Options{Media: store}).Deliver(t.Context(), out); err != nil {
-		t.Fatal(err)
-	}
-	want := []shown{{Files: []string{"file:good.png"}}, {Text: "look\n\n📎 `bad.png`: the platform refused the file"}}
-	if diff := cmp.Diff(want, ch.visible()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestMinimalChannel(t *testing.T) {
 	ch := newMinimal(channels.Limits{Text: 200})
 	out := message("a", "Go on?")
@@ -391,93 +297,6 @@ func TestDeliverStopsWithContext(t *testing.T) {
 		var dead *Undeliverable
 		if err == nil || errors.As(err, &dead) {
 			t.Errorf("err = %v", err)
-		}
-	})
-}
-
-// Many chats at once, each in order, none over the rate.
-func TestRateAndOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ch := newFull(channels.Limits{Rate: channels.Rate{PerSecond: 10, Burst: 5, PerChat: time.Second, ChatBurst: 2}})
-		d := New(ch, nil)
-		var wg sync.WaitGroup
-		start := time.Now()
-		for c := range 8 {
-			wg.Go(func() {
-				for i := range 5 {
-					out := message(fmt.Sprintf("%d-%d", c, i), fmt.Sprintf("%d %d", c, i))
-					out.Addr.Chat = fmt.Sprint(c)
-					if err := d.Deliver(t.Context(), out); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		next := map[string]string{}
-		for _, s := range ch.visible() {
-			c, n, _ := strings.Cut(s.Text, " ")
-			if want := next[c]; want != "" && n != want || want == "" && n != "0" {
-				t.Errorf("chat %s: %s, want %s", c, n, want)
-			}
-			next[c] = fmt.Sprint(int(n[0]-'0') + 1)
-		}
-		if took := time.Since(start); took < 3*time.Second || took > 6*time.Second {
-			t.Errorf("took %v of the platform's time", took)
-		}
-		for i := 5 + 10; i < len(ch.at); i++ { // any second holds at most burst + rate
-			if ch.at[i].Sub(ch.at[i-15]) < 900*time.Millisecond {
-				t.Errorf("16 calls within %v", ch.at[i].Sub(ch.at[i-15]))
-			}
-		}
-	})
-}
-
-func TestRateSettings(t *testing.T) {
-	for s, ok := range map[string]bool{"": true, "auto": true, "off": true, "20/s": true, "0.5/s": true, "20": false, "x/s": false, "-1/s": false, "20/m": false, "NaN/s": false} {
-		if err := CheckRate(s); (err == nil) != ok {
-			t.Errorf("CheckRate(%q) = %v", s, err)
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		for setting, want := range map[string]time.Duration{"off": 0, "2/s": 4 * time.Second, "auto": 9 * time.Second} {
-			d := New(newFull(channels.Limits{Rate: channels.Rate{PerChat: time.Second}}), &Options{Rate: setting})
-			start := time.Now()
-			for i := range 10 {
-				if err := d.Deliver(t.Context(), message(fmt.Sprint(i), "x")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := time.Since(start).Round(time.Second); got != want {
-				t.Errorf("%s: %v, want %v", setting, got, want)
-			}
-		}
-	})
-}
-
-// A 429 silences its chat for as long as it says and slows the others down.
-func TestLearnsFrom429(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ch := newFull(channels.Limits{Rate: channels.Rate{PerSecond: 10, Burst: 1}})
-		d := New(ch, nil)
-		ch.fail("send", limited(7*time.Second))
-		start := time.Now()
-		if err := d.Deliver(t.Context(), message("a", "x")); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(start); took < 7*time.Second || took > 8*time.Second {
-			t.Errorf("waited %v", took)
-		}
-		if got := d.gov.all.Limit(); got != 5 {
-			t.Errorf("rate %v, want half", got)
-		}
-		for i := range 600 {
-			if err := d.Deliver(t.Context(), message(fmt.Sprint(i), "x")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := d.gov.all.Limit(); got != 10 {
-			t.Errorf("rate %v, want recovered", got)
 		}
 	})
 }

@@ -26,7 +26,8 @@ func squeeze(s string) string {
 func checkParts(t interface {
 	Fatalf(string, ...any)
 	Helper()
-}, md string, limit int, size func(string) int) []string {
+}, md string, limit int, size func(string) int,
+) []string {
 	t.Helper()
 	parts := Split(md, limit, size)
 	for i, p := range parts {
@@ -254,6 +255,18 @@ func TestSplitHuge(t *testing.T) {
 	for i, p := range parts[:len(parts)-1] {
 		if n := TelegramSize(p); n < 4096/4 {
 			t.Errorf("part %d is only %d long", i, n)
+		}
+	}
+}
+
+// One endless line without a place to cut, and text made to be slow.
+func TestSplitHostile(t *testing.T) {
+	for _, unit := range []string{"a", "字", "👩‍👩‍👧‍👦", "a_", "**b", "[x](", "`", "- ", "|", "\\"} {
+		md := strings.Repeat(unit, 10_000/len(unit))
+		for _, p := range checkParts(t, md, 4096, TelegramSize) {
+			if n := TelegramSize(p); n > 4096 {
+				t.Errorf("%q: a part measures %d", unit, n)
+			}
 		}
 	}
 }
