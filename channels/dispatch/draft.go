@@ -63,7 +63,7 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 	if b.ref.ID == "" && utf8.RuneCountInString(part) < draftMinimum {
 		return false // the next delta asks again
 	}
-	if !b.d.gov.spare(b.addr) {
+	if !b.d.gov.spareEdit(b.addr) {
 		b.d.opt.Count("edit_skipped")
 		return true
 	}
@@ -229,19 +229,36 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 		return
 	}
 	left, err := kv.List(ctx, d.opt.Drafts, "")
-	if err != nil || len(left) == 0 || sleep(ctx, orphanGrace) != nil {
+	if err != nil {
+		d.opt.Log.WarnContext(ctx, "drafts of an earlier run not read", "channel", d.ch.Name(), "err", err)
+		return
+	}
+	if len(left) == 0 || sleep(ctx, orphanGrace) != nil {
 		return
 	}
 	for _, e := range left {
-		d.mu.Lock()
-		_, running := d.turns[e.Key]
-		_, claimed := d.claimed[e.Key]
-		d.mu.Unlock()
-		b := &draft{d: d, turn: e.Key}
-		if running || claimed || b.recall(ctx) != nil || b.ref.ID == "" || b.ref.Channel != d.ch.Name() {
-			continue
-		}
-		b.addr = chat.Address{Channel: b.ref.Channel, Chat: b.ref.Chat}
-		b.remove(ctx)
+		d.sweepOne(ctx, e.Key)
 	}
+}
+
+// sweepOne stands in for the lost turn meanwhile, so that a final message that
+// comes just now waits and finds the draft gone.
+func (d *Dispatcher) sweepOne(ctx context.Context, key string) {
+	t := newTurn(d, chat.Event{Turn: key})
+	d.mu.Lock()
+	_, running := d.turns[key]
+	_, claimed := d.claimed[key]
+	if !running && !claimed {
+		d.turns[key] = t
+	}
+	d.mu.Unlock()
+	if running || claimed {
+		return
+	}
+	defer t.leave()
+	if err := t.draft.recall(ctx); err != nil || t.draft.ref.Channel != d.ch.Name() {
+		return // another channel's, or gone by now
+	}
+	t.draft.addr = chat.Address{Channel: t.draft.ref.Channel, Chat: t.draft.ref.Chat}
+	t.draft.remove(ctx)
 }

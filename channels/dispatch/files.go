@@ -151,7 +151,7 @@ func (j *job) sendFiles(ctx context.Context, msg chat.Outbound, files []channels
 	msg.ID, msg.Text = msg.ID+"/notes", paragraphs(notes...)
 	ref, err := j.d.send(ctx, msg)
 	if err != nil {
-		return refs, final(err)
+		return refs, verdict(err)
 	}
 	return append(refs, ref), nil
 }

@@ -37,7 +37,7 @@ func fixedRate(s string) (float64, error) {
 		return 0, strconv.ErrSyntax
 	}
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n < 0.001 || n > 1e6 {
+	if err != nil || !(n >= 0.001 && n <= 1e6) { // also no NaN
 		return 0, strconv.ErrRange
 	}
 	return n, nil
@@ -118,21 +118,32 @@ func (g *governor) count(n int) {
 	g.waiting += n
 }
 
-// spare takes a place for something that can be left out, if there is one
-// that no message needs: one more stays in the chat's bucket and a quarter of
+// spareEdit takes a place for an edit, if there is one that no message needs:
+// one more stays in the chat's bucket (where that holds two) and a quarter of
 // the channel's.
-func (g *governor) spare(a chat.Address) bool {
+func (g *governor) spareEdit(a chat.Address) bool {
 	c := g.chat(a)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if g.waiting > 0 || now.Before(c.until) || now.Before(g.slowed) {
-		return false
-	}
-	if !roomFor(c.bucket, now, float64(min(c.bucket.Burst()-1, 1))) || !roomFor(g.all, now, float64(g.all.Burst()/4)) {
-		return false
-	}
-	return c.bucket.AllowN(now, 1) && g.all.AllowN(now, 1)
+	return g.quiet(c, now) && roomFor(c.bucket, now, float64(min(c.bucket.Burst()-1, 1))) &&
+		c.bucket.AllowN(now, 1) && g.all.AllowN(now, 1)
+}
+
+// spareCall takes a place for a call that shows no message, such as typing;
+// platforms count those for the channel, not for the chat.
+func (g *governor) spareCall(a chat.Address) bool {
+	c := g.chat(a)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	return g.quiet(c, now) && g.all.AllowN(now, 1)
+}
+
+// quiet reports that the platform is content and that nobody waits for a
+// place; g.mu is held.
+func (g *governor) quiet(c *chatRate, now time.Time) bool {
+	return g.waiting == 0 && !now.Before(c.until) && !now.Before(g.slowed) && roomFor(g.all, now, float64(g.all.Burst()/4))
 }
 
 func roomFor(l *rate.Limiter, now time.Time, leave float64) bool {

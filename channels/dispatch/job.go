@@ -99,7 +99,8 @@ func (j *job) plan(ctx context.Context) error {
 	text = paragraphs(text, notes, j.buttonLines())
 	lim := j.d.limits
 	groups := j.groups(files)
-	caption := len(groups) > 0 && j.draft == nil && len(j.buttons()) == 0 &&
+	drafted := j.out.Final && j.d.editPause() > 0 // the text may have a message of its own already
+	caption := len(groups) > 0 && !drafted && len(j.buttons()) == 0 &&
 		lim.Caption > 0 && text != "" && j.size(text) <= lim.Caption
 	if caption {
 		j.steps = append(j.steps, step{text: text, files: groups[0]})
@@ -194,7 +195,7 @@ func (j *job) step(ctx context.Context, n int) ([]chat.MessageRef, error) {
 	if channels.KindOf(err) == channels.TooLong {
 		return j.shorter(ctx, msg, err)
 	}
-	return nil, final(err)
+	return nil, verdict(err)
 }
 
 // shorter sends a text that the platform found too long in smaller pieces,
@@ -226,7 +227,7 @@ func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]
 			more, err := j.asFile(ctx, piece, tooLong)
 			return append(refs, more...), err
 		default:
-			return refs, final(err)
+			return refs, verdict(err)
 		}
 	}
 	return refs, nil
@@ -240,5 +241,5 @@ func (j *job) asFile(ctx context.Context, msg chat.Outbound, tooLong error) ([]c
 	file := upload(chat.Attachment{Kind: chat.File, Name: "message.md", MIME: "text/markdown", Size: int64(len(msg.Text))}, msg.Text)
 	msg.Text = ""
 	refs, err := j.upload(ctx, msg, []channels.Upload{file})
-	return refs, final(err)
+	return refs, verdict(err)
 }

@@ -86,8 +86,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// final turns what try hands back into the answer of Deliver.
-func final(err error) error {
+// verdict turns what try hands back into the answer of Deliver.
+func verdict(err error) error {
 	switch channels.KindOf(err) {
 	case channels.Rejected, channels.TooLong:
 		return &Undeliverable{err}

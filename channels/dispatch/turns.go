@@ -62,10 +62,7 @@ func (d *Dispatcher) handle(ctx context.Context, ev chat.Event, wg *sync.WaitGro
 		if ev.Kind == chat.TurnEnded {
 			return
 		}
-		t = &turn{
-			d: d, key: key, addr: ev.Addr, trace: ev.Trace, named: ev.Turn != "",
-			wake: make(chan struct{}, 1), taken: make(chan struct{}), done: make(chan struct{}),
-		}
+		t = newTurn(d, ev)
 		d.turns[key] = t
 		wg.Go(func() { t.run(ctx) })
 	}
@@ -85,7 +82,6 @@ type turn struct {
 	d     *Dispatcher
 	key   string
 	addr  chat.Address
-	trace string
 	named bool // has an id, so that a final message can find its draft
 
 	wake  chan struct{} // something changed
@@ -96,6 +92,15 @@ type turn struct {
 	mu    sync.Mutex
 	text  string
 	ended bool
+}
+
+func newTurn(d *Dispatcher, ev chat.Event) *turn {
+	key := turnKey(ev)
+	return &turn{
+		d: d, key: key, addr: ev.Addr, named: ev.Turn != "",
+		wake: make(chan struct{}, 1), taken: make(chan struct{}), done: make(chan struct{}),
+		draft: draft{d: d, turn: key, addr: ev.Addr, trace: ev.Trace},
+	}
 }
 
 func (t *turn) update(ev chat.Event) {
@@ -121,7 +126,6 @@ func (t *turn) state() (text string, ended bool) {
 
 func (t *turn) run(ctx context.Context) {
 	defer t.leave()
-	t.draft = draft{d: t.d, turn: t.key, addr: t.addr, trace: t.trace}
 	typing, every := t.typing()
 	defer typing.Stop()
 	edit, pause := time.NewTimer(0), t.d.editPause()
@@ -201,7 +205,7 @@ func (t *turn) typing() (first *time.Timer, every time.Duration) {
 // showTyping is a courtesy: it takes no place that a message may need, and its
 // failure is nobody's business.
 func (t *turn) showTyping(ctx context.Context) {
-	if !t.d.gov.spare(t.addr) {
+	if !t.d.gov.spareCall(t.addr) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, typingTimeout)

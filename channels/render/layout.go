@@ -123,7 +123,11 @@ func (l *layout) fence(n *ast.FencedCodeBlock) {
 }
 
 func (l *layout) table(n *extast.Table) {
-	start := l.lineStart(n.Pos())
+	if n.FirstChild() == nil {
+		return
+	}
+	first := n.FirstChild().Pos() // the header's; the table's may be that of text before it
+	start := l.lineStart(first)
 	r := region{start: start, body: l.lineEnd(l.lineEnd(start)), table: true}
 	r.end = r.body
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -136,7 +140,7 @@ func (l *layout) table(n *extast.Table) {
 		}
 	}
 	head := l.src[start:r.body]
-	indent := min(len(head)-len(strings.TrimLeft(head, " \t>*+-0123456789.)")), n.Pos()-start)
+	indent := min(len(head)-len(strings.TrimLeft(head, " \t>*+-0123456789.)")), first-start)
 	r.prefix = continued(head[:indent])
 	r.open = r.prefix + strings.TrimRight(head[indent:], " \t\n") + "\n"
 	l.firm = append(l.firm, [2]int{start, r.body + 1})

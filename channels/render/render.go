@@ -37,7 +37,10 @@ func Plain(md string) string { return render(md, plain) }
 // clean makes md valid UTF-8 with \n line ends, without control characters and
 // without towers of quotes.
 func clean(md string) string {
-	md = towers.ReplaceAllString(strings.ToValidUTF8(md, "\uFFFD"), "$1")
+	md = strings.ToValidUTF8(md, "\uFFFD")
+	if hasTower(md) {
+		md = towers.ReplaceAllString(md, "$1")
+	}
 	if strings.IndexFunc(md, isControl) < 0 {
 		return md
 	}
@@ -56,5 +59,16 @@ func clean(md string) string {
 // towers matches markers of nested quotes and lists far beyond what is shown;
 // the parser's time grows with the square of their number.
 var towers = regexp.MustCompile(`(?m)^((?:[ \t]{0,3}(?:>|[+*-][ \t]|\d{1,9}[.)][ \t])){100})(?:[ \t]{0,3}(?:>|[+*-][ \t]|\d{1,9}[.)][ \t]))+`)
+
+// hasTower is the quick look before towers: a line that begins with a hundred
+// bytes of nothing but markers.
+func hasTower(md string) bool {
+	for line := range strings.Lines(md) {
+		if len(line) > 100 && strings.Trim(line[:100], " \t>+*-.)0123456789") == "" {
+			return true
+		}
+	}
+	return false
+}
 
 func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }

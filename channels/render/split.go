@@ -18,8 +18,9 @@ import (
 // the limit, and a single rune over the limit is a part of its own.
 //
 // White space at the seams is dropped, nothing else is; Join undoes it. Blank
-// text gives no part. A reference link whose definition stands in another part
-// is shown as written.
+// text gives no part. What a part cannot know from its own text is not carried
+// over: a reference link whose definition stands in another part is shown as
+// written, and a list numbered 1. 1. 1. begins again.
 func Split(md string, limit int, size func(string) int) []string {
 	md = clean(md)
 	if strings.TrimSpace(md) == "" {
@@ -178,7 +179,7 @@ func (s *splitter) best(from, most int) int {
 	if s.src[most] == '\n' { // dropped at the seam, or with the line
 		most++
 	}
-	strict, loose := [ranks]int{}, [ranks]int{}
+	var strict, loose, desperate [ranks]int
 	text, state := s.src[from:s.window(most)], -1
 	for pos := from; len(text) > 0; {
 		var cluster string
@@ -192,6 +193,7 @@ func (s *splitter) best(from, most int) int {
 			continue
 		}
 		rank := s.rank(pos, bounds)
+		desperate[rank] = pos
 		if within(s.firm, pos) || (pos-from)*100 < fills[rank]*(most-from) {
 			continue
 		}
@@ -200,7 +202,7 @@ func (s *splitter) best(from, most int) int {
 			strict[rank] = pos
 		}
 	}
-	for _, places := range [...][ranks]int{strict, loose} {
+	for _, places := range [...][ranks]int{strict, loose, desperate} {
 		for _, pos := range places {
 			if pos > from {
 				return pos
@@ -240,6 +242,9 @@ func (s *splitter) misleads(pos int) bool {
 		return false
 	}
 	rest := strings.TrimLeft(s.src[pos:min(len(s.src), pos+80)], " \t")
+	if rest == "" || !strings.ContainsRune("#>-+*`~_<[0123456789", rune(rest[0])) {
+		return false
+	}
 	if c := s.containerAt(pos); c != nil && c.quote && s.atLineStart(pos) {
 		rest = strings.TrimLeft(strings.TrimPrefix(rest, ">"), " \t")
 	}
@@ -249,7 +254,11 @@ func (s *splitter) misleads(pos int) bool {
 // inPrefix reports whether only quote signs and indentation stand between the
 // start of the line and pos.
 func (s *splitter) inPrefix(pos int) bool {
-	return !s.atLineStart(pos) && strings.Trim(s.src[s.lineStart(pos):pos], " \t>") == ""
+	i := pos
+	for i > 0 && strings.IndexByte(" \t>", s.src[i-1]) >= 0 {
+		i--
+	}
+	return i < pos && s.atLineStart(i)
 }
 
 // within reports whether pos lies strictly inside one of the sorted,

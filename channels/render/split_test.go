@@ -26,7 +26,8 @@ func squeeze(s string) string {
 func checkParts(t interface {
 	Fatalf(string, ...any)
 	Helper()
-}, md string, limit int, size func(string) int) []string {
+}, md string, limit int, size func(string) int,
+) []string {
 	t.Helper()
 	parts := Split(md, limit, size)
 	for i, p := range parts {
@@ -58,7 +59,7 @@ func TestSplitKeepsEverything(t *testing.T) {
 // What a reader sees is the same whether a text is cut or not.
 func TestSplitShowsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		md := strings.Join(rapid.SliceOfN(rapid.OneOf(paragraph(), fence(), bullets()), 1, 6).Draw(t, "blocks"), "\n\n")
+		md := strings.Join(rapid.SliceOfN(rapid.OneOf(paragraph(" "), fence(), bullets(" ")), 1, 6).Draw(t, "blocks"), "\n\n")
 		limit := rapid.IntRange(120, 400).Draw(t, "limit")
 		var shown strings.Builder
 		for _, p := range checkParts(t, md, limit, TelegramSize) {
@@ -72,28 +73,30 @@ func TestSplitShowsTheSame(t *testing.T) {
 
 func document() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		blocks := rapid.SliceOfN(rapid.OneOf(paragraph(), fence(), bullets(), quote(), table(), heading(), indented()), 1, 4).Draw(t, "blocks")
+		blocks := rapid.SliceOfN(rapid.OneOf(paragraph(" ", "\n"), fence(), bullets(" ", "\n"), quote(), table(), heading(), indented()), 1, 4).Draw(t, "blocks")
 		return strings.Join(blocks, rapid.SampledFrom([]string{"\n\n", "\n", "\n\n\n"}).Draw(t, "sep"))
 	})
 }
 
-func words() *rapid.Generator[string] {
+// words joins words, some of which look like markup, with one of the
+// separators.
+func words(seps ...string) *rapid.Generator[string] {
 	word := rapid.SampledFrom([]string{
 		"word", "a", "longer-word", "中文字符", "句子。", "end.", "# x", "- x", "**bold text**", "`code x`", "[link](https://example.com/a?b=c)",
 		"👩‍👩‍👧‍👦", "é", "*", "a<b>c", "&amp;", "~~gone~~", "||hidden||", "\\*", "https://example.org/x_y", "_it_",
 	})
 	return rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(word, 1, 25).Draw(t, "words"), rapid.SampledFrom([]string{" ", " ", "\n"}).Draw(t, "space"))
+		return strings.Join(rapid.SliceOfN(word, 1, 25).Draw(t, "words"), rapid.SampledFrom(seps).Draw(t, "space"))
 	})
 }
 
-func paragraph() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string { return "P " + words().Draw(t, "text") })
+func paragraph(seps ...string) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string { return "P " + words(seps...).Draw(t, "text") })
 }
 
 func heading() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		return "## " + strings.ReplaceAll(words().Draw(t, "text"), "\n", " ")
+		return "## " + words(" ").Draw(t, "text")
 	})
 }
 
@@ -105,11 +108,11 @@ func fence() *rapid.Generator[string] {
 	})
 }
 
-func bullets() *rapid.Generator[string] {
+func bullets(seps ...string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		var lines []string
 		for i := range rapid.IntRange(1, 4).Draw(t, "n") {
-			lines = append(lines, fmt.Sprintf("- item %d %s", i, strings.ReplaceAll(words().Draw(t, "text"), "\n", "\n  ")))
+			lines = append(lines, fmt.Sprintf("- item %d %s", i, strings.ReplaceAll(words(seps...).Draw(t, "text"), "\n", "\n  ")))
 			switch rapid.IntRange(0, 4).Draw(t, "below") {
 			case 0:
 				lines = append(lines, "  - nested one", "    - deeper "+strings.Repeat("deep ", 20))
@@ -123,7 +126,7 @@ func bullets() *rapid.Generator[string] {
 
 func quote() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		inner := rapid.OneOf(paragraph(), fence(), bullets()).Draw(t, "inner")
+		inner := rapid.OneOf(paragraph(" ", "\n"), fence(), bullets(" ", "\n")).Draw(t, "inner")
 		return "> " + strings.ReplaceAll(inner, "\n", "\n> ")
 	})
 }
@@ -151,7 +154,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s, 40)
 	}
 	f.Fuzz(func(t *testing.T, md string, limit int) {
-		if len(md) > 4096 {
+		if len(md) > 2048 {
 			t.Skip("long inputs add nothing")
 		}
 		if limit < 8 || limit > 4096 {
@@ -162,6 +165,9 @@ func FuzzSplit(f *testing.F) {
 			if n := TelegramSize(p); n > limit {
 				t.Fatalf("part measures %d of %d: %q", n, limit, p)
 			}
+		}
+		if limit >= 64 {
+			checkParts(t, md, limit, TelegramSize)
 		}
 		checkHTML(t, TelegramHTML(md), TelegramSize(md))
 	})
@@ -249,6 +255,18 @@ func TestSplitHuge(t *testing.T) {
 	for i, p := range parts[:len(parts)-1] {
 		if n := TelegramSize(p); n < 4096/4 {
 			t.Errorf("part %d is only %d long", i, n)
+		}
+	}
+}
+
+// One endless line without a place to cut, and text made to be slow.
+func TestSplitHostile(t *testing.T) {
+	for _, unit := range []string{"a", "字", "👩‍👩‍👧‍👦", "a_", "**b", "[x](", "`", "- ", "|", "\\"} {
+		md := strings.Repeat(unit, 10_000/len(unit))
+		for _, p := range checkParts(t, md, 4096, TelegramSize) {
+			if n := TelegramSize(p); n > 4096 {
+				t.Errorf("%q: a part measures %d", unit, n)
+			}
 		}
 	}
 }

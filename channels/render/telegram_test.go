@@ -46,7 +46,8 @@ var nested = map[string]string{
 func checkHTML(t interface {
 	Fatalf(string, ...any)
 	Helper()
-}, html string, size int) {
+}, html string, size int,
+) {
 	t.Helper()
 	var open []string
 	var text strings.Builder
@@ -89,7 +90,8 @@ func checkHTML(t interface {
 func checkTag(t interface {
 	Fatalf(string, ...any)
 	Helper()
-}, open []string, tag, html string) []string {
+}, open []string, tag, html string,
+) []string {
 	t.Helper()
 	outer := ""
 	if len(open) > 0 {
@@ -185,7 +187,7 @@ func TestLongQuoteIsFolded(t *testing.T) {
 
 // Text made to be slow must not hold the bot up.
 func TestHostileText(t *testing.T) {
-	for _, s := range []string{">", "> ", "[", "![", "*a ", "||a ", "a_", "- ", "<", "&", "\\", "`", "| a ", "~~a"} {
+	for _, s := range []string{">", "> ", "- + ", "1. ", "[", "![", "*a ", "||a ", "a_", "- ", "<", "&", "\\", "`", "| a ", "~~a"} {
 		md := strings.Repeat(s, 16384/len(s))
 		checkHTML(t, TelegramHTML(md), TelegramSize(md))
 	}

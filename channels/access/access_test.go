@@ -1,0 +1,325 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"magpie/chat"
+	"magpie/internal/kv"
+)
+
+// gated is a Gate with everything around it written down.
+type gated struct {
+	*Gate
+	pairs *Pairs
+	in    []string // ids that came through
+	said  []chat.Outbound
+	err   error // of Say
+	seq   int
+}
+
+func newGated(cfg Config) *gated {
+	g := &gated{pairs: NewPairs(&kv.Memory{})}
+	g.Gate = New(cfg, Deps{Pairs: g.pairs, Say: func(_ context.Context, out chat.Outbound) error {
+		if g.err != nil {
+			return g.err
+		}
+		g.said = append(g.said, out)
+		return nil
+	}})
+	return g
+}
+
+// give hands a message to the gate and reports whether it came through.
+func (g *gated) give(t *testing.T, in chat.Inbound) bool {
+	t.Helper()
+	before := len(g.in)
+	if err := g.try(t, in); err != nil {
+		t.Fatal(err)
+	}
+	return len(g.in) > before
+}
+
+func (g *gated) try(t *testing.T, in chat.Inbound) error {
+	g.seq++
+	in.ID = fmt.Sprint("m", g.seq)
+	if in.Addr.Channel == "" {
+		in.Addr = chat.Address{Channel: "tg", Chat: "c1"}
+	}
+	if in.Origin == "" {
+		in.Origin = chat.FromPerson
+	}
+	return g.Wrap(func(_ context.Context, in chat.Inbound) error {
+		g.in = append(g.in, in.ID)
+		return nil
+	})(t.Context(), in)
+}
+
+func direct(id, text string) chat.Inbound {
+	return chat.Inbound{From: chat.Sender{ID: id}, Text: text, Direct: true}
+}
+
+func inGroup(id string, mentioned bool) chat.Inbound {
+	return chat.Inbound{From: chat.Sender{ID: id}, Text: "hi", Mentioned: mentioned}
+}
+
+func TestWhoIsHeard(t *testing.T) {
+	press := inGroup("1", false)
+	press.Press = &chat.Press{ID: "p", Data: "x"}
+	strangePress := press
+	strangePress.From.ID = "9"
+	bot := direct("9", "hi")
+	bot.From.Bot = true
+	cron := direct("", "hi")
+	cron.Origin = chat.FromCron
+	one := []string{"1"}
+	cases := []struct {
+		name string
+		cfg  Config
+		in   chat.Inbound
+		want bool
+		says int
+	}{
+		{"allowed", Config{Allow: one}, direct("1", "hi"), true, 0},
+		{"stranger", Config{Allow: one}, direct("2", "hi"), false, 0},
+		{"prefix is no match", Config{Allow: []string{"11"}}, direct("1", "hi"), false, 0},
+		{"everybody", Config{Allow: []string{"*"}}, direct("2", "hi"), true, 0},
+		{"nobody", Config{}, direct("2", "hi"), false, 0},
+		{"admin", Config{Admins: []string{"tg:5"}}, direct("5", "hi"), true, 0},
+		{"admin of another channel", Config{Admins: []string{"dc:5"}}, direct("5", "hi"), false, 0},
+		{"no sender", Config{Allow: []string{"*"}, Pairing: true}, direct("", "hi"), false, 0},
+		{"bot among everybody", Config{Allow: []string{"*"}}, bot, false, 0},
+		{"bot by name", Config{Allow: []string{"9"}}, bot, true, 0},
+		{"bot gets no code", Config{Pairing: true}, bot, false, 0},
+		{"job", Config{}, cron, true, 0},
+		{"stranger with pairing", Config{Pairing: true}, direct("2", "hi"), false, 1},
+		{"group, mentioned", Config{Allow: one}, inGroup("1", true), true, 0},
+		{"group, not mentioned", Config{Allow: one}, inGroup("1", false), false, 0},
+		{"group, open", Config{Allow: one, Group: "open"}, inGroup("1", false), true, 0},
+		{"group, off", Config{Allow: one, Group: "off"}, inGroup("1", true), false, 0},
+		{"group, bad word is strict", Config{Allow: one, Group: "opne"}, inGroup("1", false), false, 0},
+		{"stranger in group: silence", Config{Allow: one, Pairing: true}, inGroup("2", true), false, 0},
+		{"stranger in open group: silence", Config{Pairing: true, Group: "open"}, inGroup("2", true), false, 0},
+		{"group listed", Config{Allow: one, Groups: []string{"c1"}}, inGroup("1", true), true, 0},
+		{"group not listed", Config{Allow: one, Groups: []string{"c2"}}, inGroup("1", true), false, 0},
+		{"stranger in listed group", Config{Allow: one, Groups: []string{"c1"}}, inGroup("2", true), false, 0},
+		{"press", Config{Allow: one}, press, true, 0},
+		{"press of a stranger", Config{Allow: one}, strangePress, false, 1},
+		{"press in a group that is off", Config{Allow: one, Group: "off"}, press, false, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGated(c.cfg)
+			if got := g.give(t, c.in); got != c.want || len(g.said) != c.says {
+				t.Errorf("came in: %v, want %v; said %d, want %d", got, c.want, len(g.said), c.says)
+			}
+		})
+	}
+}
+
+var codeShape = regexp.MustCompile("`([A-HJ-NP-Z2-9]{8})`")
+
+func TestPairing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Config{Pairing: true})
+		g.give(t, direct("7", "hello"))
+		g.give(t, direct("7", "hello?"))
+		if len(g.said) != 1 {
+			t.Fatalf("%d answers within a minute, want one", len(g.said))
+		}
+		m := codeShape.FindStringSubmatch(g.said[0].Text)
+		if m == nil || !strings.Contains(g.said[0].Text, "10 min") || g.said[0].Addr.Chat != "c1" {
+			t.Fatalf("said %+v", g.said[0])
+		}
+		<-time.After(61 * time.Second)
+		g.give(t, direct("7", "你好"))
+		if len(g.said) != 2 || !strings.Contains(g.said[1].Text, m[1]) || !strings.Contains(g.said[1].Text, "配对码") {
+			t.Fatalf("second answer: %+v", g.said[1:])
+		}
+		_, waiting, err := g.pairs.List(t.Context())
+		if err != nil || len(waiting) != 1 || waiting[0].Code != m[1] {
+			t.Errorf("waiting %+v, %v", waiting, err)
+		}
+		p, err := g.pairs.Approve(t.Context(), " "+strings.ToLower(m[1][:4]+"-"+m[1][4:]))
+		if err != nil || p.Sender.ID != "7" || p.Addr.Channel != "tg" {
+			t.Fatalf("approved %+v, %v", p, err)
+		}
+		if _, err := g.pairs.Approve(t.Context(), m[1]); !errors.Is(err, ErrCode) {
+			t.Errorf("a code works twice: %v", err)
+		}
+		if w := Welcome(p); w.Addr != p.Addr || w.Text == "" || w.ID == "" {
+			t.Errorf("welcome %+v", w)
+		}
+		if !g.give(t, direct("7", "hi")) {
+			t.Error("approved, but not heard")
+		}
+		other := direct("7", "hi")
+		other.Addr = chat.Address{Channel: "dc", Chat: "c1"}
+		if g.give(t, other) {
+			t.Error("approved on every channel")
+		}
+		if allowed, waiting, err := g.pairs.List(t.Context()); err != nil || len(allowed) != 1 || len(waiting) != 0 {
+			t.Errorf("allowed %+v, waiting %+v, %v", allowed, waiting, err)
+		}
+		if found, err := g.pairs.Revoke(t.Context(), "tg", "7"); !found || err != nil {
+			t.Errorf("revoke: %v, %v", found, err)
+		}
+		if g.give(t, direct("7", "hi")) {
+			t.Error("revoked, but heard")
+		}
+	})
+}
+
+func TestCodeExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Config{Pairing: true, CodeLife: 5 * time.Minute})
+		g.give(t, direct("7", "hello"))
+		code := codeShape.FindStringSubmatch(g.said[0].Text)[1]
+		<-time.After(5 * time.Minute)
+		if _, err := g.pairs.Approve(t.Context(), code); !errors.Is(err, ErrCode) {
+			t.Errorf("err = %v", err)
+		}
+		g.give(t, direct("7", "hello"))
+		if next := codeShape.FindStringSubmatch(g.said[1].Text)[1]; next == code {
+			t.Error("the same code again")
+		}
+		for _, bad := range []string{"", "ABC", "ABCDEFGHJ", "ABCDEFG1", "ask.tg.7", "ÄÖÜÄ"} {
+			if _, err := g.pairs.Approve(t.Context(), bad); !errors.Is(err, ErrCode) {
+				t.Errorf("Approve(%q) = %v", bad, err)
+			}
+		}
+	})
+}
+
+// A crowd of strangers cannot make the bot talk without end.
+func TestOffersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Config{Pairing: true})
+		for i := range 1000 {
+			g.give(t, direct(fmt.Sprint(i), "hi"))
+		}
+		if len(g.said) != offerBurst {
+			t.Errorf("%d answers, want %d", len(g.said), offerBurst)
+		}
+	})
+}
+
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Config{Allow: []string{"*"}, PerSender: "3/1m"})
+		count := func(n int, id string) (in int) {
+			for range n {
+				if g.give(t, direct(id, "hi")) {
+					in++
+				}
+			}
+			return in
+		}
+		if n := count(10, "1"); n != 3 || len(g.said) != 1 {
+			t.Errorf("%d came in, told %d times; want 3 and once", n, len(g.said))
+		}
+		if n := count(3, "2"); n != 3 || len(g.said) != 1 {
+			t.Errorf("another sender: %d came in", n)
+		}
+		if !g.give(t, direct("1", "/stop")) || !g.give(t, direct("1", "/STOP@my_bot now")) || g.give(t, direct("1", "/stopped")) {
+			t.Error("/stop does not get through, or too much does")
+		}
+		press := direct("1", "")
+		press.Press = &chat.Press{ID: "p"}
+		if !g.give(t, press) {
+			t.Error("a press does not get through")
+		}
+		<-time.After(time.Minute)
+		if n := count(4, "1"); n != 3 || len(g.said) != 2 {
+			t.Errorf("next window: %d came in, told %d times", n, len(g.said))
+		}
+	})
+}
+
+// What could not be said is an error, so that the platform sends it again.
+func TestSayFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Config{Pairing: true, PerSender: "1/1m", Allow: []string{"1"}})
+		g.err = errors.New("bus is down")
+		g.give(t, direct("1", "hi"))
+		for _, in := range []chat.Inbound{direct("9", "hi"), direct("1", "hi")} {
+			if err := g.try(t, in); !errors.Is(err, g.err) {
+				t.Errorf("err = %v", err)
+			}
+		}
+		g.err = nil
+		if g.give(t, direct("9", "hi")) || g.give(t, direct("1", "hi")) || len(g.said) != 2 {
+			t.Errorf("said %d, want both", len(g.said))
+		}
+	})
+}
+
+func TestUpdate(t *testing.T) {
+	g := newGated(Config{})
+	if g.give(t, direct("1", "hi")) {
+		t.Error("nobody is allowed")
+	}
+	g.Update(Config{Allow: []string{"1"}})
+	if !g.give(t, direct("1", "hi")) {
+		t.Error("the new list is not used")
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	g := New(Config{Allow: []string{"1"}, Pairing: true, PerSender: "50/1h"}, Deps{
+		Pairs: NewPairs(&kv.Memory{}), Say: func(context.Context, chat.Outbound) error { return nil },
+	})
+	var mu sync.Mutex
+	in := 0
+	sink := g.Wrap(func(context.Context, chat.Inbound) error { mu.Lock(); in++; mu.Unlock(); return nil })
+	var wg sync.WaitGroup
+	for c := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				for _, id := range []string{"1", fmt.Sprint("s", c, i)} {
+					m := direct(id, "hi")
+					m.Origin = chat.FromPerson
+					if err := sink(t.Context(), m); err != nil {
+						t.Error(err)
+					}
+				}
+				g.Update(Config{Allow: []string{"1"}, Pairing: true, PerSender: "50/1h"})
+			}
+		})
+	}
+	wg.Wait()
+	if in != 50 {
+		t.Errorf("%d came in, want 50", in)
+	}
+}
+
+func TestConfigCheck(t *testing.T) {
+	good := []Config{{}, {Group: "open", PerSender: "20/1m", Admins: []string{"tg:1"}, CodeLife: time.Minute}}
+	for _, c := range good {
+		if err := c.Check(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	bad := Config{Group: "x", PerSender: "0/1m", Admins: []string{"tg", "tg:"}, CodeLife: -1}
+	if err := bad.Check(); err == nil || strings.Count(err.Error(), "\n") != 4 {
+		t.Errorf("want all five problems, got %v", err)
+	}
+	for _, s := range []string{"x", "1", "1/", "/1m", "-1/1m", "1/0s", "1/x", "99999999999999999999/1m"} {
+		if _, _, err := ParseLimit(s); err == nil {
+			t.Errorf("ParseLimit(%q) is no error", s)
+		}
+	}
+	n, per, err := ParseLimit(" 20 / 1m ")
+	if diff := cmp.Diff([]any{20, time.Minute}, []any{n, per}); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
