@@ -269,7 +269,7 @@ func (b *browser) open(url string) {
 func (b *browser) say(text string) {
 	b.t.Helper()
 	b.eval("document.querySelector('#text').focus()")
-	b.do(chromedp.KeyEvent(text + "\r"))
+	b.do(chromedp.KeyEvent(text), enter(13, false))
 }
 
 // quiet fails when the browser complained, or asked anybody but the bot.
