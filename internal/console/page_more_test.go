@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -106,8 +108,11 @@ func TestPageUploads(t *testing.T) {
 	dir := t.TempDir()
 	picture := filepath.Join(dir, "dot.png")
 	text := filepath.Join(dir, "笔记 & notes.txt")
-	png := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\nIDATx\x9cc\xf8\x0f\x00\x01\x01\x01\x00\x1b\xb6\xee\x56\x00\x00\x00\x00IEND\xaeB`\x82"), bytes.Repeat([]byte{0}, 10)...)
-	for name, data := range map[string][]byte{picture: png, text: []byte("some notes")} {
+	var dots bytes.Buffer
+	if err := png.Encode(&dots, image.NewGray(image.Rect(0, 0, 240, 120))); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{picture: dots.Bytes(), text: []byte("some notes")} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -115,11 +120,11 @@ func TestPageUploads(t *testing.T) {
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
 	br.do(chromedp.SetUploadFiles("#picker", []string{picture, text}, chromedp.NodeReady))
-	br.until("document.querySelectorAll('#attached .ready').length === 2")
+	br.until("document.querySelectorAll('#attached .ready').length === 2 && document.querySelector('#attached img').naturalWidth === 240")
 	br.shot("attached")
 	br.say("see")
 	br.until(`document.querySelector('#messages').innerText.includes('got "some notes"')`)
-	br.until("document.querySelector('.message.person img')?.complete && document.querySelector('.message.person .card').download === '笔记 & notes.txt'")
+	br.until("document.querySelector('.message.person img')?.naturalWidth === 240 && document.querySelector('.message.person .card').download === '笔记 & notes.txt'")
 	br.shot("sent")
 	br.quiet(b.url)
 }
