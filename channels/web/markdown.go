@@ -32,15 +32,17 @@ func newMarkdown() markdown {
 }
 
 // maxMarkup bounds what is parsed as Markdown, in bytes; longer texts are shown
-// as they are. maxNest bounds openings of one kind: a text made of nothing but
-// brackets or quote marks would cost time by the square.
+// as they are. maxNest bounds the quotes and lists that one line opens, and
+// maxMarks the marks of emphasis and links in one block: texts made of nothing
+// else cost time by the square.
 const (
 	maxMarkup = 128 << 10
 	maxNest   = 100
+	maxMarks  = 5000
 )
 
 func (m markdown) render(text string) string {
-	if len(text) <= maxMarkup && !nested(text) {
+	if len(text) <= maxMarkup && !costly(text) {
 		var out bytes.Buffer
 		if err := m.md.Convert([]byte(text), &out); err == nil && utf8.Valid(out.Bytes()) {
 			return out.String()
@@ -49,14 +51,19 @@ func (m markdown) render(text string) string {
 	return `<p class="plain">` + html.EscapeString(text) + "</p>\n"
 }
 
-// nested reports whether some line opens more than maxNest quotes, lists or
-// brackets.
-func nested(text string) bool {
+// costly reports whether text goes beyond maxNest or maxMarks.
+func costly(text string) bool {
+	marks := 0
 	for line := range strings.Lines(text) {
-		for _, open := range []string{">", "[", "- ", "+ ", "* "} {
-			if len(line) > maxNest && strings.Count(line, open) > maxNest {
-				return true
-			}
+		if strings.TrimSpace(line) == "" {
+			marks = 0
+		}
+		for _, mark := range []string{"*", "_", "["} {
+			marks += strings.Count(line, mark)
+		}
+		nest := strings.Count(line, ">") + strings.Count(line, "- ") + strings.Count(line, "+ ") + strings.Count(line, "* ")
+		if nest > maxNest || marks > maxMarks {
+			return true
 		}
 	}
 	return false

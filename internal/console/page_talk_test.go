@@ -18,7 +18,7 @@ func TestPageTalks(t *testing.T) {
 	step := make(chan struct{})
 	b := newBot(t, func(w *web.Web, in chat.Inbound) {
 		if in.Press != nil {
-			_ = w.AnswerPress(t.Context(), in.Addr, chat.Answer{Press: in.Press.ID, Message: in.Press.Message})
+			_ = w.AnswerPress(t.Context(), in.Addr, chat.Answer{Press: in.Press.ID, Message: in.Press.Message, Notice: "noted 好"})
 			_ = reply(w, in, "You chose "+in.Press.Data)
 			return
 		}
@@ -52,6 +52,7 @@ func TestPageTalks(t *testing.T) {
 	br.shot("final")
 	br.eval("[...document.querySelectorAll('.choice')].find(e => e.textContent === '不要').click()")
 	br.until("[...document.querySelectorAll('.message.bot')].some(e => e.innerText.includes('You chose no:1'))")
+	br.until("document.querySelector('#problem.quiet')?.textContent === 'noted 好'")
 	br.until("document.querySelectorAll('.choice').length === document.querySelectorAll('#ideas .choice').length")
 	before := br.eval("document.querySelector('#messages').innerText")
 	br.do(chromedp.Reload())

@@ -159,12 +159,21 @@ func openBrowser(t *testing.T, flags ...chromedp.ExecAllocatorOption) *browser {
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 800))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), append(opts, flags...)...)
 	ctx, cancel := chromedp.NewContext(alloc)
-	b := &browser{t: t, ctx: ctx, hosts: map[string]bool{}}
 	t.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // waits for the process
+		bound, cancelBound := context.WithTimeout(ctx, pagePatience)
+		defer cancelBound()
+		_ = chromedp.Cancel(bound) // waits for the process
 		cancel()
 		cancelAlloc()
 	})
+	return watch(t, ctx)
+}
+
+// watch opens the tab of ctx. That must happen with the context that lives as
+// long as the tab.
+func watch(t *testing.T, ctx context.Context) *browser {
+	t.Helper()
+	b := &browser{t: t, ctx: ctx, hosts: map[string]bool{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)
 	}
@@ -236,15 +245,25 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// until waits for a JavaScript expression to be true.
+// until waits for a JavaScript expression to be true. Errors are looked past:
+// the page may be changing.
 func (b *browser) until(expr string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expr, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(pagePatience))); err != nil {
-		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
-		b.shot("failed")
-		b.t.Fatalf("never true: %s (%v); the page shows %q; the console says %q", expr, err, text, b.complaints())
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expr+")"))
+		if err == nil && is {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			b.shot("failed")
+			b.t.Fatalf("never true: %s (%v); the console says %q", expr, err, b.complaints())
+		}
 	}
 }
 
@@ -269,7 +288,7 @@ func (b *browser) open(url string) {
 func (b *browser) say(text string) {
 	b.t.Helper()
 	b.eval("document.querySelector('#text').focus()")
-	b.do(chromedp.KeyEvent(text + "\r"))
+	b.do(chromedp.KeyEvent(text), enter(13, false))
 }
 
 // quiet fails when the browser complained, or asked anybody but the bot.

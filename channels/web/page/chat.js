@@ -109,10 +109,10 @@ function setBusy(yes) {
 }
 
 function live(s) {
-  if (s.notice && s.notice.press + s.notice.text !== lastNotice) {
-    lastNotice = s.notice.press + s.notice.text;
-    composer.problem(s.notice.text);
-  }
+  const notice = s.notice ? s.notice.press + s.notice.text : "";
+  // What the first event holds was shown before this page was opened.
+  if (lastNotice !== null && notice && notice !== lastNotice) composer.note(s.notice.text);
+  lastNotice = notice;
   if (s.turn && s.turn === ended && s.busy) return;
   if (s.html) {
     clearTimeout(draftEnd);
@@ -177,6 +177,7 @@ function openChat() {
   clearMessages();
   setBusy(false);
   ended = "";
+  lastNotice = null;
   $("empty").hidden = true;
   $("state").textContent = t("connecting");
   outbox = new Outbox(chat, navigator.language, (box) => {

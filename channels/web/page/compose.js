@@ -48,9 +48,15 @@ export class Composer {
     if (matchMedia("(pointer: fine)").matches) this.text.focus();
   }
 
-  problem(text) {
+  problem(text, quiet = false) {
     $("problem").textContent = text ?? "";
     $("problem").hidden = !text;
+    $("problem").classList.toggle("quiet", quiet);
+  }
+
+  // note shows a short word that is no trouble.
+  note(text) {
+    this.problem(text, true);
   }
 
   submit() {
