@@ -427,7 +427,7 @@ func TestDoublesAndCorrections(t *testing.T) {
 func TestLostChatIsDroppedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("mine") }), &agent.Options{Grace: time.Hour})
+		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("mine") }), nil)
 		w.say("go")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		wait := b.start(ctx)
@@ -450,26 +450,23 @@ func TestLostChatIsDroppedAtOnce(t *testing.T) {
 	})
 }
 
-func TestGracefulStop(t *testing.T) {
-	for grace, want := range map[time.Duration][]string{0: {}, 500 * time.Millisecond: {}, 2 * time.Second: {"done"}} {
-		t.Run(grace.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("done") }), &agent.Options{Grace: grace, Busy: agent.Queue})
-				w.say("go")
-				w.say("not begun")
-				ctx, cancel := context.WithCancel(t.Context())
-				wait := b.start(ctx)
-				pass(100 * time.Millisecond)
-				cancel()
-				if err := wait(); !errors.Is(err, context.Canceled) {
-					t.Errorf("Own returned %v", err)
-				}
-				wantEqual(t, "sent", want, w.sent())
-				w.crash()
-				b.run()
-				wantEqual(t, "sent in the end", []string{"done", "done"}, w.sent())
-			})
-		})
-	}
+// The end of ctx hands the chat over at once; nothing is lost.
+func TestHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("done") }), &agent.Options{Busy: agent.Queue})
+		w.say("go")
+		w.say("not begun")
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := b.start(ctx)
+		pass(100 * time.Millisecond)
+		cancel()
+		began := time.Now()
+		if err := wait(); !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+			t.Errorf("Own returned %v after %v", err, time.Since(began))
+		}
+		wantEqual(t, "sent", []string{}, w.sent())
+		b.run()
+		wantEqual(t, "sent in the end", []string{"done", "done"}, w.sent())
+	})
 }

@@ -102,7 +102,7 @@ func (t *turn) body(ctx context.Context, d chat.Delivery) (text string, notes []
 			text = join(text, strings.ToValidUTF8(a.Text, "\uFFFD"))
 			notes = append(notes, labelVoice)
 		}
-		notes = append(notes, t.attachment(ctx, a, d.Again))
+		notes = append(notes, t.attachment(ctx, a, t.loop.counted))
 	}
 	return text, notes
 }

@@ -104,7 +104,8 @@ func (t *turn) run(run, ctx context.Context) error {
 	case errors.As(err, &broke):
 		t.brokeDown(broke)
 	default:
-		return err
+		// It will be tried again, but not for ever.
+		return errors.Join(err, t.count(run))
 	}
 	return t.commit(run, "")
 }
@@ -152,19 +153,27 @@ func (t *turn) play(ctx context.Context) error {
 	return t.iterate(ctx)
 }
 
-// resume reads what earlier attempts have left, and counts this one. A message
-// that no other holder can have begun costs nothing here.
+// resume reads what earlier attempts have left, and counts this one if there
+// may have been any.
 func (t *turn) resume(ctx context.Context) error {
-	if !t.first().Again {
-		return nil
-	}
 	entries, err := t.loop.journal.read(ctx)
 	if err != nil {
 		return err
 	}
+	if len(entries) == 0 && !t.first().Again {
+		return nil
+	}
 	t.loop.past = newPast(entries)
 	if t.loop.past.attempts >= t.h.a.opt.Attempts {
 		return errGivenUp
+	}
+	return t.count(ctx)
+}
+
+// count notes in the journal that the turn was begun.
+func (t *turn) count(ctx context.Context) error {
+	if t.loop.counted {
+		return nil
 	}
 	t.loop.counted = true
 	return t.loop.journal.add(ctx, entry{Kind: kindAttempt})
