@@ -92,19 +92,16 @@ func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error 
 // shift runs turns until there are no messages, and control messages beside
 // them.
 func (h *hold) shift(ctx context.Context) error {
-	run, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	work := make(chan error, 1)
-	go func() { work <- h.work(run) }()
+	go func() { work <- guarded(func() error { return h.work(ctx) }) }()
 	var failed error
 	for {
 		select {
 		case err := <-work:
 			return errors.Join(failed, err)
 		case d := <-h.mb.Control():
-			if err := h.control(run, d); err != nil && failed == nil {
-				failed = err
-				cancel(err)
+			if err := h.control(ctx, d); err != nil && failed == nil {
+				failed = err // the turn that runs is not to blame
 			}
 		}
 	}
@@ -112,21 +109,26 @@ func (h *hold) shift(ctx context.Context) error {
 
 // work runs one turn after the other while there are messages.
 func (h *hold) work(run context.Context) error {
-	for run.Err() == nil {
+	for more := true; more; {
 		if err := h.pull(run); err != nil {
 			return err
 		}
-		t, ctx := h.begin(run)
-		if t == nil {
-			break
-		}
-		err := t.run(run, ctx)
-		h.end(t)
-		if err != nil {
+		var err error
+		if more, err = h.one(run); err != nil {
 			return err
 		}
 	}
 	return context.Cause(run)
+}
+
+// one runs one turn; false when there is no message for it.
+func (h *hold) one(run context.Context) (bool, error) {
+	t, ctx := h.begin(run)
+	if t == nil {
+		return false, nil
+	}
+	defer h.end(t)
+	return true, t.run(run, ctx)
 }
 
 // pull takes all messages that there are now.
@@ -164,14 +166,14 @@ func (h *hold) begin(run context.Context) (*turn, context.Context) {
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
-	if len(h.pending) == 0 {
+	if len(h.pending) == 0 || run.Err() != nil {
 		return nil, nil
 	}
 	t := newTurn(h, h.pending[0])
 	h.pending = h.pending[1:]
 	ctx, cancel := context.WithCancelCause(run)
 	t.cancel = cancel
-	if t.first().Seq < h.stopped {
+	if t.seq < h.stopped {
 		t.cancel(&cutOff{seq: h.stopped})
 	}
 	h.now = t

@@ -16,7 +16,8 @@ import (
 // record that ends it.
 type turn struct {
 	h      *hold
-	id     string // "<sid>:<seq of the first input>"
+	seq    uint64 // of the first input
+	id     string // "<sid>:<seq>"
 	began  time.Time
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the turn is over
@@ -67,7 +68,7 @@ var errDouble = errors.New("the message was answered before")
 
 func newTurn(h *hold, first chat.Delivery) *turn {
 	t := &turn{
-		h: h, id: fmt.Sprintf("%s:%d", h.key, first.Seq), began: h.a.opt.Now(),
+		h: h, seq: first.Seq, id: fmt.Sprintf("%s:%d", h.key, first.Seq), began: h.a.opt.Now(),
 		done: make(chan struct{}), inputs: []chat.Delivery{first},
 	}
 	t.loop.journal = newJournal(h.a.ports.Turn, h.key, first.Seq)
