@@ -247,3 +247,83 @@ func TestStatus(t *testing.T) {
 		}, got)
 	})
 }
+
+// A command that breaks harms neither the turn that runs nor the next command.
+func TestBrokenCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("done") }), nil)
+		b.ports.Commands = commander(func(_ context.Context, d chat.Delivery, _ command.Chat) string {
+			if d.Text == "/break" {
+				panic("command code is broken")
+			}
+			return "fine"
+		})
+		publish := b.ports.Publish
+		b.ports.Publish = func(ctx context.Context, out chat.Outbound) error {
+			if err := publish(ctx, out); err != nil || out.Text == "fine" {
+				return errKilled
+			}
+			return nil
+		}
+		b.with(nil)
+		w.say("go")
+		wait := b.start(t.Context())
+		synctest.Wait()
+		w.command("/break")
+		w.command("/lost")
+		w.command("/break")
+		b.mustEnd(wait)
+		wantEqual(t, "sent", []string{"done"}, w.sent())
+		var got []string
+		for _, o := range w.published {
+			got = append(got, o.Text)
+		}
+		sorry := "This command could not be carried out just now; the reason is in the log."
+		wantEqual(t, "commands answered", []string{sorry, "fine", sorry}, got)
+		if len(w.ctl) > 0 {
+			t.Errorf("%d control messages are not done", len(w.ctl))
+		}
+	})
+}
+
+// /stop at any moment of a turn leaves one record per message and a legal
+// history.
+func TestStopAtAnyMoment(t *testing.T) {
+	for after := range 40 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.bot(slow(turnsOf()), nil).tool("read", func(ctx context.Context, _ tools.Scope, _ string) tools.Result {
+				select {
+				case <-time.After(time.Second):
+					return tools.Result{OK: true, Text: "x"}
+				case <-ctx.Done():
+					return tools.Result{Text: "ended"}
+				}
+			})
+			b.ports.Commands = commander(stopping)
+			b.with(nil)
+			w.say("go")
+			wait := b.start(t.Context())
+			<-time.After(time.Duration(after) * 100 * time.Millisecond)
+			w.command("/stop")
+			w.say("next")
+			b.mustEnd(wait)
+			b.run()
+			var ids []string
+			for _, in := range w.answered() {
+				ids = append(ids, in...)
+			}
+			if len(ids) != 2 || len(w.ctl) > 0 {
+				t.Errorf("after %d: committed %q, %d commands left", after, ids, len(w.ctl))
+			}
+			if err := illegal(w.past()); err != nil {
+				t.Errorf("after %d: %v", after, err)
+			}
+			got := w.sent()
+			if n := len(got); n == 0 || got[n-1] != "next" {
+				t.Errorf("after %d: sent %q", after, got)
+			}
+		})
+	}
+}

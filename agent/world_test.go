@@ -16,7 +16,6 @@ import (
 	"magpie/agent/session"
 	"magpie/chat"
 	"magpie/internal/kv"
-	"magpie/tools"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
