@@ -109,11 +109,7 @@ type Options struct {
 	Debounce      time.Duration // how long a turn waits for more messages; 0 = not at all
 	HistoryTokens int           // more than this is compacted; 0 = 60 % of the model's context
 	Attempts      int           // counted attempts at a turn before it is given up; 3
-	// Grace is how long a running turn may go on after Own's ctx has ended for
-	// another reason than ErrLost; then it is handed over. The caller keeps the
-	// chat for that long. 0 = it is handed over at once.
-	Grace     time.Duration
-	Workspace string // attachments are copied to its folder inbox; "" = not at all
+	Workspace     string        // attachments are copied to its folder inbox; "" = not at all
 	// Shrink makes a picture small enough for a model and says what type it has
 	// then; nil = pictures go as they are.
 	Shrink  func(img []byte) (small []byte, mime string, err error)

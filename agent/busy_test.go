@@ -10,35 +10,10 @@ import (
 	"time"
 
 	"magpie/agent"
-	"magpie/agent/command"
 	"magpie/agent/llm"
 	"magpie/agent/model"
 	"magpie/chat"
-	"magpie/tools"
 )
-
-// commander answers control messages by what fn does.
-type commander func(ctx context.Context, d chat.Delivery, c command.Chat) string
-
-func (f commander) Handle(ctx context.Context, d chat.Delivery, c command.Chat) (chat.Outbound, bool, error) {
-	text := f(ctx, d, c)
-	return chat.Outbound{Text: text}, text != "", nil
-}
-
-// stopping is a commander that knows /stop, /new and /status.
-func stopping(ctx context.Context, d chat.Delivery, c command.Chat) string {
-	switch d.Text {
-	case "/stop":
-		stopped, err := c.Stop(ctx)
-		return fmt.Sprint("stopped ", stopped, err)
-	case "/new":
-		return fmt.Sprint("new ", c.Reset(ctx))
-	case "/status":
-		s := c.Status(ctx)
-		return fmt.Sprintf("%t %q queued %d, %d messages, %s", s.Running, s.Tool, s.Queued, s.Messages, s.Model)
-	}
-	return ""
-}
 
 // slow answers after a second, or ends with ctx.
 func slow(reply func(n int, q model.Question) (llm.Reply, error)) func(context.Context, int, model.Question) (llm.Reply, error) {
@@ -199,207 +174,6 @@ func TestDebounce(t *testing.T) {
 	})
 }
 
-func TestStop(t *testing.T) {
-	hang := func(ctx context.Context) { <-ctx.Done() }
-	tests := map[string]struct {
-		model func(ctx context.Context, n int, q model.Question) (llm.Reply, error)
-		sent  []string
-		past  []string
-	}{
-		"while the model writes": {
-			func(ctx context.Context, n int, q model.Question) (llm.Reply, error) {
-				q.OnText("从前")
-				hang(ctx)
-				return llm.Reply{}, ctx.Err()
-			},
-			[]string{"从前"},
-			[]string{"user: go", "assistant: 从前\n\n[stopped by the person]"},
-		},
-		"before the model writes": {
-			func(ctx context.Context, n int, q model.Question) (llm.Reply, error) {
-				hang(ctx)
-				return llm.Reply{}, &llm.Error{Err: ctx.Err()}
-			},
-			[]string{},
-			[]string{"user: go", "assistant: [stopped by the person]"},
-		},
-		"while a tool runs": {
-			func(ctx context.Context, n int, q model.Question) (llm.Reply, error) {
-				return calls("read", "hang", "act")
-			},
-			[]string{},
-			[]string{
-				"user: go", "assistant: →read→hang→act", "tool: x",
-				"tool: stopped by the person before it was done; do not go on with it unless asked\nhalf",
-				"tool: stopped by the person before it was done; do not go on with it unless asked",
-				"assistant: [stopped by the person]",
-			},
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				b := w.bot(tt.model, nil).tool("read", ok("x")).tool("act", ok("acted"))
-				b.tool("hang", func(ctx context.Context, _ tools.Scope, _ string) tools.Result {
-					hang(ctx)
-					return tools.Result{Text: "half"}
-				})
-				b.ports.Commands = commander(stopping)
-				b.with(nil)
-				w.say("go")
-				wait := b.start(t.Context())
-				pass(time.Second)
-				w.command("/status")
-				synctest.Wait()
-				began := time.Now()
-				w.command("/stop")
-				b.model.reply = echo
-				w.say("next")
-				b.mustEnd(wait)
-				if d := time.Since(began); d > 0 {
-					t.Errorf("stopping took %v", d)
-				}
-				wantEqual(t, "answered", [][]string{{"in:1"}, {"in:4"}}, w.answered())
-				wantEqual(t, "sent", append(tt.sent, "echo: next"), w.sent())
-				wantEqual(t, "history", append(tt.past, "user: next", "assistant: echo: next"), lines(w.past()))
-				var said []string
-				for _, o := range w.published {
-					said = append(said, o.ID+" "+o.Text)
-				}
-				if len(said) != 2 || !strings.Contains(said[0], "true") || !strings.HasSuffix(said[1], "stopped true <nil>") {
-					t.Errorf("commands answered %q", said)
-				}
-				if len(w.ctl) > 0 {
-					t.Errorf("%d control messages are not done", len(w.ctl))
-				}
-			})
-		})
-	}
-}
-
-// A /stop that is handled before its message could be begun stops it all the
-// same, and says so.
-func TestStopBeforeTheTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.slot = make(chan struct{})
-		b := w.bot(echo, nil)
-		b.ports.Commands = commander(stopping)
-		b.with(nil)
-		w.say("go")
-		wait := b.start(t.Context())
-		w.command("/stop")
-		w.say("later")
-		synctest.Wait()
-		close(w.slot)
-		b.mustEnd(wait)
-		wantEqual(t, "sent", []string{"Stopped, before I began with this message.", "echo: later"}, w.sent())
-		wantEqual(t, "answered", [][]string{{"in:1"}, {"in:3"}}, w.answered())
-	})
-}
-
-// What steering has taken in after the /stop goes to the next turn.
-func TestStopIsAPlaceInTheOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		release := make(chan struct{})
-		b := w.bot(func(ctx context.Context, n int, q model.Question) (llm.Reply, error) {
-			switch n {
-			case 1:
-				<-release
-				return calls("read")
-			case 2:
-				<-ctx.Done()
-				return llm.Reply{}, ctx.Err()
-			}
-			return echo(ctx, n, q)
-		}, nil).tool("read", ok("x"))
-		held := make(chan struct{})
-		b.ports.Commands = commander(func(ctx context.Context, d chat.Delivery, c command.Chat) string {
-			<-held // a control message that is slow to be handled
-			return stopping(ctx, d, c)
-		})
-		b.with(nil)
-		w.say("go")
-		wait := b.start(t.Context())
-		synctest.Wait()
-		w.say("and this")
-		w.command("/stop")
-		w.say("after")
-		close(release)
-		synctest.Wait() // both have joined; the model is asked again
-		close(held)
-		b.mustEnd(wait)
-		wantEqual(t, "answered", [][]string{{"in:1", "in:2"}, {"in:4"}}, w.answered())
-		wantEqual(t, "history", []string{
-			"user: go", "assistant: →read", "tool: x", "user: and this", "assistant: [stopped by the person]",
-			"user: after", "assistant: echo: after",
-		}, lines(w.past()))
-	})
-}
-
-func TestNewConversation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		b := w.bot(echo, nil)
-		b.ports.Commands = commander(stopping)
-		b.with(nil)
-		w.say("one")
-		b.run()
-		w.command("/new")
-		b.run()
-		w.say("two")
-		b.run()
-		wantEqual(t, "request after /new", []string{"user: two"}, lines(b.model.request(2).Messages))
-
-		// While a turn runs, /new stops it.
-		b.model.reply = slow(func(int, model.Question) (llm.Reply, error) { return says("late") })
-		w.say("three")
-		wait := b.start(t.Context())
-		pass(500 * time.Millisecond)
-		w.command("/new")
-		w.say("four")
-		b.mustEnd(wait)
-		reqs := b.model.requests()
-		wantEqual(t, "request after the second /new", []string{"user: four"}, lines(reqs[len(reqs)-1].Messages))
-		// Another process sees the same.
-		other := w.bot(echo, nil)
-		w.say("five")
-		other.run()
-		wantEqual(t, "request elsewhere", []string{"user: four", "assistant: late", "user: five"}, lines(other.model.request(1).Messages))
-	})
-}
-
-func TestStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		b := w.bot(slow(turnsOf()), nil).tool("read", func(ctx context.Context, _ tools.Scope, _ string) tools.Result {
-			<-time.After(time.Second)
-			return tools.Result{OK: true, Text: "x"}
-		})
-		b.ports.Commands = commander(stopping)
-		b.with(&agent.Options{Busy: agent.Queue})
-		w.say("one")
-		wait := b.start(t.Context())
-		pass(1500 * time.Millisecond)
-		w.say("two")
-		w.say("three")
-		w.command("/status")
-		b.mustEnd(wait)
-		w.command("/status")
-		b.run()
-		var got []string
-		for _, o := range w.published {
-			got = append(got, o.Text)
-		}
-		wantEqual(t, "status", []string{
-			`true "read" queued 2, 0 messages, scripted`,
-			`false "" queued 0, 12 messages, `,
-		}, got)
-	})
-}
-
 func TestDoublesAndCorrections(t *testing.T) {
 	w := newWorld(t)
 	b := w.bot(func(_ context.Context, _ int, q model.Question) (llm.Reply, error) {
@@ -427,7 +201,7 @@ func TestDoublesAndCorrections(t *testing.T) {
 func TestLostChatIsDroppedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("mine") }), &agent.Options{Grace: time.Hour})
+		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("mine") }), nil)
 		w.say("go")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		wait := b.start(ctx)
@@ -450,26 +224,23 @@ func TestLostChatIsDroppedAtOnce(t *testing.T) {
 	})
 }
 
-func TestGracefulStop(t *testing.T) {
-	for grace, want := range map[time.Duration][]string{0: {}, 500 * time.Millisecond: {}, 2 * time.Second: {"done"}} {
-		t.Run(grace.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("done") }), &agent.Options{Grace: grace, Busy: agent.Queue})
-				w.say("go")
-				w.say("not begun")
-				ctx, cancel := context.WithCancel(t.Context())
-				wait := b.start(ctx)
-				pass(100 * time.Millisecond)
-				cancel()
-				if err := wait(); !errors.Is(err, context.Canceled) {
-					t.Errorf("Own returned %v", err)
-				}
-				wantEqual(t, "sent", want, w.sent())
-				w.crash()
-				b.run()
-				wantEqual(t, "sent in the end", []string{"done", "done"}, w.sent())
-			})
-		})
-	}
+// The end of ctx hands the chat over at once; nothing is lost.
+func TestHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		b := w.bot(slow(func(int, model.Question) (llm.Reply, error) { return says("done") }), &agent.Options{Busy: agent.Queue})
+		w.say("go")
+		w.say("not begun")
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := b.start(ctx)
+		pass(100 * time.Millisecond)
+		cancel()
+		began := time.Now()
+		if err := wait(); !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+			t.Errorf("Own returned %v after %v", err, time.Since(began))
+		}
+		wantEqual(t, "sent", []string{}, w.sent())
+		b.run()
+		wantEqual(t, "sent in the end", []string{"done", "done"}, w.sent())
+	})
 }

@@ -109,6 +109,8 @@ func TestInbox(t *testing.T) {
 		{Kind: chat.File, Name: "../../../etc/passwd", Ref: "r3"},
 		{Kind: chat.Voice, MIME: "audio/ogg", Ref: "r1"},
 		{Kind: chat.File, Name: "gone.txt", Ref: "missing"},
+		{Kind: chat.File, Name: strings.Repeat("长", 300) + ".pdf", Ref: "r2"},
+		{Kind: chat.Video, Name: "..", MIME: "video/mp4", Ref: "r2"},
 	}})
 	b.run()
 	day := "inbox/" + w.records[0].At.UTC().Format(time.DateOnly) + "/"
@@ -118,6 +120,8 @@ func TestInbox(t *testing.T) {
 		"[file ../../../etc/passwd, saved as " + day + "passwd]",
 		"[voice, audio/ogg, saved as " + day + "voice.ogg]",
 		"[file gone.txt]",
+		"[file " + strings.Repeat("长", 22) + "…, saved as " + day + strings.Repeat("长", 51) + "….pdf]",
+		"[video .., video/mp4, saved as " + day + "video.mp4]",
 	}, "\n"), b.model.request(1).Messages[0].Text)
 	for name, want := range map[string]string{"notes.txt": "hello", "notes-2.txt": "other", "passwd": "evil", "voice.ogg": "hello"} {
 		if got, err := os.ReadFile(filepath.Join(space, day, name)); err != nil || string(got) != want {

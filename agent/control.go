@@ -18,31 +18,43 @@ const controlWait = 60 * time.Second
 // countWait bounds the counting of waiting messages for a status.
 const countWait = 200 * time.Millisecond
 
-// control answers one control message. Only an error of the mailbox is
-// returned; a command that fails is logged and told.
+// control answers one control message. A command that fails is logged and
+// told; the error returned is one of the mailbox, or the end of ctx.
 func (h *hold) control(ctx context.Context, d chat.Delivery) error {
-	ctx, cancel := context.WithTimeout(ctx, controlWait)
+	out, ok := h.command(ctx, d)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
-	if h.a.ports.Commands != nil {
-		out, ok, err := h.a.ports.Commands.Handle(ctx, d, &held{h: h, d: d})
-		if err != nil {
-			h.a.opt.Log.Error("command failed", "session", h.key, "trace", d.Trace, "err", err)
-			out, ok = chat.Outbound{Text: words(langOf(&d)).commandFailed()}, true
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if ok {
-			h.address(&out, d.Inbound, d.Seq)
-			if err := h.a.ports.Publish(ctx, out); err != nil {
-				return fmt.Errorf("publish the answer to %s: %w", d.ID, err)
-			}
+	if ok {
+		h.address(&out, d.Inbound, d.Seq)
+		if err := h.a.ports.Publish(ctx, out); err != nil {
+			h.a.opt.Log.Error("answer of a command is lost", "session", h.key, "trace", d.Trace, "err", err)
 		}
 	}
 	if err := h.mb.Done(ctx, d); err != nil {
 		return fmt.Errorf("finish control message %s: %w", d.ID, err)
 	}
 	return nil
+}
+
+// command carries a command out and returns what is to be sent.
+func (h *hold) command(ctx context.Context, d chat.Delivery) (out chat.Outbound, ok bool) {
+	if h.a.ports.Commands == nil {
+		return out, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, controlWait)
+	defer cancel()
+	err := guarded(func() (err error) {
+		out, ok, err = h.a.ports.Commands.Handle(ctx, d, &held{h: h, d: d})
+		return err
+	})
+	if err != nil {
+		h.a.opt.Log.Error("command failed", "session", h.key, "trace", d.Trace, "err", err)
+		return chat.Outbound{Text: words(langOf(&d)).commandFailed()}, true
+	}
+	return out, ok
 }
 
 // address fills in what out does not say: it answers in, which is at seq.
@@ -85,7 +97,7 @@ func (c *held) stop(ctx context.Context, reset bool) (bool, error) {
 		h.stopped = max(h.stopped, c.d.Seq)
 	}
 	h.mu.Unlock()
-	if t == nil || t.first().Seq > c.d.Seq {
+	if t == nil || t.seq > c.d.Seq {
 		return false, nil
 	}
 	t.cancel(&cutOff{seq: c.d.Seq, quiet: true})
@@ -144,9 +156,16 @@ func (c *held) Status(ctx context.Context) command.Status {
 	if s, err := h.session(ctx); err == nil {
 		st.Messages, st.Tokens = s.Size()
 	}
+	set, err := h.a.ports.Settings.Load(ctx, h.key)
+	if err == nil {
+		st.Model = set.Model
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	st.Queued, st.Model = len(h.pending), h.model
+	st.Queued = len(h.pending)
+	if h.model != "" {
+		st.Model = h.model
+	}
 	if t := h.now; t != nil {
 		st.Running, st.Since, st.Tool = true, t.began, t.tool
 	}

@@ -26,11 +26,12 @@ const (
 )
 
 const (
-	maxText  = 256 << 10        // bytes of a message that the history takes; the whole is kept in a file
-	maxQuote = 4 << 10          // bytes of a quoted message
-	maxName  = 64               // bytes of a sender's name
-	longGap  = time.Hour        // a pause in the conversation that is told to the model
-	late     = 10 * time.Minute // a message that waited that long says when it was sent
+	maxText   = 256 << 10        // bytes of a message that the history takes; the whole is kept in a file
+	maxQuote  = 4 << 10          // bytes of a quoted message
+	maxName   = 64               // bytes of a sender's or a file's name
+	maxReason = 300              // bytes of the reason why a file is missing
+	longGap   = time.Hour        // a pause in the conversation that is told to the model
+	late      = 10 * time.Minute // a message that waited that long says when it was sent
 )
 
 const timeLayout = "Mon 2006-01-02 15:04 -07:00"
@@ -102,7 +103,7 @@ func (t *turn) body(ctx context.Context, d chat.Delivery) (text string, notes []
 			text = join(text, strings.ToValidUTF8(a.Text, "\uFFFD"))
 			notes = append(notes, labelVoice)
 		}
-		notes = append(notes, t.attachment(ctx, a, d.Again))
+		notes = append(notes, t.attachment(ctx, a, t.loop.counted))
 	}
 	return text, notes
 }
@@ -116,7 +117,7 @@ func (t *turn) attachment(ctx context.Context, a chat.Attachment, again bool) st
 	}
 	switch {
 	case a.Failed != "":
-		return fmt.Sprintf("[%s: could not be received: %s]", what, clean(a.Failed))
+		return fmt.Sprintf("[%s: could not be received: %s]", what, cleanTo(a.Failed, maxReason))
 	case a.Kind == chat.Sticker && a.Text != "":
 		return "[sticker " + clean(a.Text) + "]"
 	case a.Ref == "":
@@ -177,7 +178,9 @@ var tags = regexp.MustCompile(`(?i)<(\s*/?\s*(?:message|quoted|report)\b)`)
 
 // clean makes a foreign name fit to stand in a label: one short line without
 // the characters that labels are made of.
-func clean(s string) string {
+func clean(s string) string { return cleanTo(s, maxName) }
+
+func cleanTo(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r < ' ' || r == 0x7f || r == '\uFFFD' || r == '\u2028' || r == '\u2029':
@@ -189,7 +192,7 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 	s = strings.Join(strings.Fields(s), " ")
 	for i := range s {
-		if i > maxName {
+		if i > limit {
 			return s[:i] + "…"
 		}
 	}

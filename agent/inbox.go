@@ -24,6 +24,11 @@ type inbox struct {
 // copyWait bounds the copying of one attachment out of the media store.
 const copyWait = 30 * time.Second
 
+const (
+	maxFileName = 150 // bytes, without the extension; file systems take 255
+	maxExt      = 16
+)
+
 // mostNames bounds the search for a free name in one folder.
 const mostNames = 1000
 
@@ -119,9 +124,13 @@ func (in inbox) write(name string, r io.Reader) (string, error) {
 // fileName is the attachment's own name as a plain file name, or one made of
 // its kind and type.
 func fileName(a chat.Attachment) string {
-	name := strings.ReplaceAll(strings.ToValidUTF8(a.Name, ""), `\`, "/")
-	name = strings.TrimLeft(strings.Trim(clean(path.Base("/"+name)), " /"), ". ")
-	if strings.Trim(name, "./ ") != "" {
+	name := path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(a.Name, ""), `\`, "/"))
+	ext := path.Ext(name)
+	if len(ext) > maxExt {
+		ext = ""
+	}
+	name = cleanTo(strings.TrimSuffix(name, ext), maxFileName) + clean(ext)
+	if name = strings.TrimLeft(name, "/. "); name != "" {
 		return name
 	}
 	name = string(a.Kind)

@@ -9,12 +9,10 @@ import (
 
 	"magpie/agent/session"
 	"magpie/chat"
-	"magpie/internal/kv"
 )
 
 // ErrLost: another worker has taken the chat over; what was begun here counts
-// for nothing. A Mailbox reports it from Commit, and the end of Own's ctx has
-// it as its cause when the chat is lost before a turn is done.
+// for nothing. A Mailbox reports it from Commit.
 var ErrLost = errors.New("the chat was taken over by another worker")
 
 // Mailbox is one chat's inbound messages, held by the caller of Own for as
@@ -61,15 +59,16 @@ type hold struct {
 
 // Own holds one chat: it runs its turns, one after the other, and answers
 // control messages also while a turn runs. It returns nil when Take has nothing
-// and no control message is pending, and the cause of ctx when that has ended.
-// After any other error the messages not committed must be delivered again,
-// with Delivery.Again.
+// and no control message is pending.
+//
+// The end of ctx ends the running turn at once, without a commit; its journal
+// stays for the next holder, and Own returns the cause of ctx. To let a turn
+// finish over a graceful stop, the caller lets Take find nothing and ends ctx
+// later. After an error the messages not committed must be delivered again.
 func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error {
 	h := &hold{a: a, key: key, mb: mb}
-	run, end := a.graceful(ctx)
-	defer end()
 	for {
-		err := h.shift(ctx, run)
+		err := h.shift(ctx)
 		if err == nil {
 			err = context.Cause(ctx)
 		}
@@ -78,7 +77,7 @@ func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error 
 		}
 		select {
 		case d := <-mb.Control():
-			if err := h.control(run, d); err != nil {
+			if err := h.control(ctx, d); err != nil {
 				return err
 			}
 		default:
@@ -92,76 +91,44 @@ func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error 
 
 // shift runs turns until there are no messages, and control messages beside
 // them.
-func (h *hold) shift(ctx, run context.Context) error {
-	run, cancel := context.WithCancelCause(run)
-	defer cancel(nil)
+func (h *hold) shift(ctx context.Context) error {
 	work := make(chan error, 1)
-	go func() { work <- h.work(ctx, run) }()
+	go func() { work <- guarded(func() error { return h.work(ctx) }) }()
 	var failed error
 	for {
 		select {
 		case err := <-work:
 			return errors.Join(failed, err)
 		case d := <-h.mb.Control():
-			if err := h.control(run, d); err != nil && failed == nil {
-				failed = err
-				cancel(err)
+			if err := h.control(ctx, d); err != nil && failed == nil {
+				failed = err // the turn that runs is not to blame
 			}
 		}
 	}
-}
-
-// graceful returns the context of turns: it ends Grace after ctx, or with it
-// when the chat is lost.
-func (a *Agent) graceful(ctx context.Context) (context.Context, func()) {
-	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	watch := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case <-ctx.Done():
-		case <-watch:
-			return
-		}
-		if a.opt.Grace > 0 && !isLost(context.Cause(ctx)) {
-			timer := time.NewTimer(a.opt.Grace)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-watch:
-			}
-		}
-		cancel(context.Cause(ctx))
-	}()
-	return run, func() {
-		close(watch)
-		<-done
-		cancel(nil)
-	}
-}
-
-func isLost(err error) bool {
-	return errors.Is(err, ErrLost) || errors.Is(err, kv.ErrConflict) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // work runs one turn after the other while there are messages.
-func (h *hold) work(ctx, run context.Context) error {
-	for ctx.Err() == nil && run.Err() == nil {
-		if err := h.pull(ctx); err != nil {
+func (h *hold) work(run context.Context) error {
+	for more := true; more; {
+		if err := h.pull(run); err != nil {
 			return err
 		}
-		t, ctx := h.begin(run)
-		if t == nil {
-			break
-		}
-		err := t.run(run, ctx)
-		h.end(t)
-		if err != nil {
+		var err error
+		if more, err = h.one(run); err != nil {
 			return err
 		}
 	}
 	return context.Cause(run)
+}
+
+// one runs one turn; false when there is no message for it.
+func (h *hold) one(run context.Context) (bool, error) {
+	t, ctx := h.begin(run)
+	if t == nil {
+		return false, nil
+	}
+	defer h.end(t)
+	return true, t.run(run, ctx)
 }
 
 // pull takes all messages that there are now.
@@ -199,14 +166,14 @@ func (h *hold) begin(run context.Context) (*turn, context.Context) {
 		h.mu.Lock()
 	}
 	defer h.mu.Unlock()
-	if len(h.pending) == 0 {
+	if len(h.pending) == 0 || run.Err() != nil {
 		return nil, nil
 	}
 	t := newTurn(h, h.pending[0])
 	h.pending = h.pending[1:]
 	ctx, cancel := context.WithCancelCause(run)
 	t.cancel = cancel
-	if t.first().Seq < h.stopped {
+	if t.seq < h.stopped {
 		t.cancel(&cutOff{seq: h.stopped})
 	}
 	h.now = t

@@ -16,6 +16,7 @@ import (
 	"magpie/agent"
 	"magpie/agent/llm"
 	"magpie/agent/model"
+	"magpie/agent/prompt"
 	"magpie/chat"
 	"magpie/internal/kv"
 	"magpie/tools"
@@ -129,6 +130,9 @@ func TestCrashAnywhere(t *testing.T) {
 				rt.Fatalf("life %d ended with %v", life, err)
 			}
 			w.crash()
+			if rapid.Bool().Draw(rt, "not marked") {
+				w.crashed = 0 // the same process tries again: nothing says Again
+			}
 		}
 		checkOutcome(rt, w, len(plans), acted)
 	})
@@ -257,6 +261,31 @@ func TestGivenUpAfterThreeAttempts(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 }
+
+// A turn that cannot even begin is not tried for ever.
+func TestBrokenPromptIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.say("go")
+	for n := 1; ; n++ {
+		b := w.bot(echo, nil)
+		b.ports.Prompt = brokenPrompt{}
+		b.with(nil)
+		err := b.Own(t.Context(), addr.Session(), w.hold())
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errKilled) || n > 3 {
+			t.Fatalf("attempt %d: %v", n, err)
+		}
+	}
+	if got := w.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "I am sorry") || w.records[0].Dead == "" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+type brokenPrompt struct{}
+
+func (brokenPrompt) Build(context.Context, prompt.Input) (string, error) { return "", errKilled }
 
 // A hand-over in order is no attempt.
 func TestHandOverIsNotCounted(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 // record that ends it.
 type turn struct {
 	h      *hold
-	id     string // "<sid>:<seq of the first input>"
+	seq    uint64 // of the first input
+	id     string // "<sid>:<seq>"
 	began  time.Time
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the turn is over
@@ -67,7 +68,7 @@ var errDouble = errors.New("the message was answered before")
 
 func newTurn(h *hold, first chat.Delivery) *turn {
 	t := &turn{
-		h: h, id: fmt.Sprintf("%s:%d", h.key, first.Seq), began: h.a.opt.Now(),
+		h: h, seq: first.Seq, id: fmt.Sprintf("%s:%d", h.key, first.Seq), began: h.a.opt.Now(),
 		done: make(chan struct{}), inputs: []chat.Delivery{first},
 	}
 	t.loop.journal = newJournal(h.a.ports.Turn, h.key, first.Seq)
@@ -104,7 +105,8 @@ func (t *turn) run(run, ctx context.Context) error {
 	case errors.As(err, &broke):
 		t.brokeDown(broke)
 	default:
-		return err
+		// It will be tried again, but not for ever.
+		return errors.Join(err, t.count(run))
 	}
 	return t.commit(run, "")
 }
@@ -152,19 +154,27 @@ func (t *turn) play(ctx context.Context) error {
 	return t.iterate(ctx)
 }
 
-// resume reads what earlier attempts have left, and counts this one. A message
-// that no other holder can have begun costs nothing here.
+// resume reads what earlier attempts have left, and counts this one if there
+// may have been any.
 func (t *turn) resume(ctx context.Context) error {
-	if !t.first().Again {
-		return nil
-	}
 	entries, err := t.loop.journal.read(ctx)
 	if err != nil {
 		return err
 	}
+	if len(entries) == 0 && !t.first().Again {
+		return nil
+	}
 	t.loop.past = newPast(entries)
 	if t.loop.past.attempts >= t.h.a.opt.Attempts {
 		return errGivenUp
+	}
+	return t.count(ctx)
+}
+
+// count notes in the journal that the turn was begun.
+func (t *turn) count(ctx context.Context) error {
+	if t.loop.counted {
+		return nil
 	}
 	t.loop.counted = true
 	return t.loop.journal.add(ctx, entry{Kind: kindAttempt})

@@ -144,31 +144,29 @@ func TestNeverMoreCallsThanAllowed(t *testing.T) {
 	}
 }
 
-func TestEndings(t *testing.T) {
-	reply := func(text string, stop llm.Stop) func(int) (llm.Reply, error) {
-		return func(int) (llm.Reply, error) {
-			r, err := says(text)
-			r.Stop = stop
-			return r, err
-		}
+// ends is a reply that ends for that reason.
+func ends(text string, stop llm.Stop) func(int) (llm.Reply, error) {
+	return func(int) (llm.Reply, error) {
+		r, err := says(text)
+		r.Stop = stop
+		return r, err
 	}
-	tests := map[string]struct {
-		reply func(n int) (llm.Reply, error)
-		asked int
-		want  string
-	}{
-		"length":          {reply("a long", llm.StopLength), 1, "a long\n\n_(The answer was cut off"},
-		"length, nothing": {reply(" ", llm.StopLength), 1, "The model used up"},
-		"filter":          {reply("I", llm.StopFilter), 1, "I\n\n_(The model's provider refused"},
-		"filter, nothing": {reply("", llm.StopFilter), 1, "_(The model's provider refused"},
-		"empty":           {reply("", llm.StopEnd), 2, "The model gave no answer, twice"},
+}
+
+func endings() map[string]ending {
+	return map[string]ending{
+		"length":          {ends("a long", llm.StopLength), 1, "a long\n\n_(The answer was cut off"},
+		"length, nothing": {ends(" ", llm.StopLength), 1, "The model used up"},
+		"filter":          {ends("I", llm.StopFilter), 1, "I\n\n_(The model's provider refused"},
+		"filter, nothing": {ends("", llm.StopFilter), 1, "_(The model's provider refused"},
+		"empty":           {ends("", llm.StopEnd), 2, "The model gave no answer, twice"},
 		"empty once": {func(n int) (llm.Reply, error) {
 			if n == 1 {
 				return says("\n")
 			}
 			return says("now")
 		}, 2, "now"},
-		"invalid UTF-8": {reply("a\xffb", llm.StopEnd), 1, "a\uFFFDb"},
+		"invalid UTF-8": {ends("a\xffb", llm.StopEnd), 1, "a\uFFFDb"},
 		"down":          {func(int) (llm.Reply, error) { return llm.Reply{}, &llm.Error{Err: errors.New("secret cause")} }, 1, "I could not reach a model"},
 		"budget":        {func(int) (llm.Reply, error) { return llm.Reply{}, noticed{} }, 1, "en: used up"},
 		"cut-off call": {func(n int) (llm.Reply, error) {
@@ -180,7 +178,16 @@ func TestEndings(t *testing.T) {
 			return says("shorter")
 		}, 2, "shorter"},
 	}
-	for name, tt := range tests {
+}
+
+type ending struct {
+	reply func(n int) (llm.Reply, error)
+	asked int
+	want  string
+}
+
+func TestEndings(t *testing.T) {
+	for name, tt := range endings() {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			b := w.bot(func(_ context.Context, n int, _ model.Question) (llm.Reply, error) { return tt.reply(n) }, nil)
