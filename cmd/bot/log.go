@@ -28,7 +28,7 @@ func newLog(w io.Writer, c config.Log, env func(string) (string, bool)) *slog.Lo
 	if tty {
 		format = time.TimeOnly
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{Level: level, NoColor: !tty || noColor != "", TimeFormat: format}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !tty || noColor != "", TimeFormat: format}))
 }
 
 func terminal(w io.Writer) bool {
