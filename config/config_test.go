@@ -132,13 +132,17 @@ func TestModelsFromEnvironment(t *testing.T) {
 	}{
 		"openai": {
 			env: env{"OPENAI_API_KEY": "sk-1"},
-			want: []config.Model{{Name: "openai", Provider: "openai", APIKey: "sk-1",
-				BaseURL: "https://api.openai.com/v1", Model: "gpt-5-mini"}},
+			want: []config.Model{{
+				Name: "openai", Provider: "openai", APIKey: "sk-1",
+				BaseURL: "https://api.openai.com/v1", Model: "gpt-5-mini",
+			}},
 		},
 		"openai elsewhere": {
 			env: env{"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": "http://127.0.0.1:11434/v1/", "OPENAI_MODEL": "qwen3"},
-			want: []config.Model{{Name: "openai", Provider: "openai", APIKey: "x",
-				BaseURL: "http://127.0.0.1:11434/v1", Model: "qwen3"}},
+			want: []config.Model{{
+				Name: "openai", Provider: "openai", APIKey: "x",
+				BaseURL: "http://127.0.0.1:11434/v1", Model: "qwen3",
+			}},
 		},
 		"both, a file without models": {
 			env:  env{"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "ANTHROPIC_MODEL": "m"},

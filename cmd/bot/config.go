@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"magpie/config"
+)
+
+func (p *program) configCommand() *cobra.Command {
+	parent := &cobra.Command{
+		Use:   "config",
+		Short: "Check, show or describe the configuration",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("config wants one of check, show, schema")
+		},
+	}
+	parent.AddCommand(
+		&cobra.Command{Use: "check", Short: "Report everything that is wrong, with its place", Args: cobra.NoArgs, RunE: p.start(p.checkConfig)},
+		&cobra.Command{Use: "show", Short: "Print the effective configuration without secrets", Args: cobra.NoArgs, RunE: p.start(p.showConfig)},
+		&cobra.Command{Use: "schema", Short: "Print a JSON Schema for editors", Args: cobra.NoArgs, RunE: p.start(p.printSchema)},
+	)
+	return parent
+}
+
+func (p *program) checkConfig(*cobra.Command) error {
+	cfg, _, err := p.load()
+	if err != nil {
+		return err
+	}
+	for _, w := range cfg.Warnings() {
+		fmt.Fprintln(p.err, "warning:", w)
+	}
+	if cfg.File == "" {
+		fmt.Fprintln(p.out, "no configuration file: the defaults are used")
+		return nil
+	}
+	fmt.Fprintln(p.out, cfg.File+": ok")
+	return nil
+}
+
+func (p *program) showConfig(*cobra.Command) error {
+	cfg, sections, err := p.load()
+	if err != nil {
+		return err
+	}
+	text, err := config.Show(cfg, sections)
+	if err != nil {
+		return err
+	}
+	_, err = p.out.Write(text)
+	return err
+}
+
+func (p *program) printSchema(*cobra.Command) error {
+	text, err := config.Schema(p.defaults())
+	if err != nil {
+		return err
+	}
+	_, err = p.out.Write(text)
+	return err
+}

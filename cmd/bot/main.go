@@ -1,0 +1,42 @@
+// Command bot is Magpie: it reads flags and the configuration, sets up the log
+// and signals, and hands over to internal/app. Exit codes: 0 done, 1 failed,
+// 2 wrong usage or configuration.
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	_ "time/tzdata" // zones of reminders on machines without a zone database
+
+	"magpie/channels"
+	"magpie/channels/all"
+	"magpie/config"
+	"magpie/internal/app"
+)
+
+// program is what the commands work with.
+type program struct {
+	run      func(ctx context.Context, cfg *config.Config, o app.Options) error
+	channels channels.Registry
+	env      func(string) (string, bool)
+	http     *http.Client
+	out, err io.Writer
+	// path is the flag --config.
+	path string
+	// started is set once a command has understood its arguments: what fails
+	// before is wrong usage.
+	started bool
+}
+
+func main() {
+	p := &program{
+		run: app.Run, channels: all.Registry(),
+		env: os.LookupEnv,
+		// Without the default transport's proxy: the bot is on this machine.
+		http: &http.Client{Timeout: healthTimeout, Transport: &http.Transport{}},
+		out:  os.Stdout, err: os.Stderr,
+	}
+	os.Exit(p.main(context.Background(), os.Args[1:]))
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"magpie/internal/app"
+)
+
+// The roles of a process, in the order of a message.
+var roles = []string{"gateway", "agent", "cron"}
+
+// stopTime is how long a stop may take. `bot run` promises to end within 10 s
+// of a signal; what is not finished then goes on after the next start.
+const stopTime = 9 * time.Second
+
+func (p *program) runCommand() *cobra.Command {
+	var wanted []string
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the bot until SIGINT or SIGTERM",
+		Args:  cobra.NoArgs,
+		RunE:  p.start(func(cmd *cobra.Command) error { return p.runBot(cmd.Context(), wanted) }),
+	}
+	cmd.Flags().StringSliceVar(&wanted, "roles", roles, "what this process does: any of gateway,agent,cron")
+	return cmd
+}
+
+func (p *program) runBot(ctx context.Context, wanted []string) error {
+	wanted, err := parseRoles(wanted)
+	if err != nil {
+		return err
+	}
+	cfg, _, err := p.load()
+	if err != nil {
+		return err
+	}
+	if len(wanted) < len(roles) && cfg.Bus.URL == "" {
+		return fmt.Errorf("%w: --roles %s needs an external bus: set bus.url", errUsage, strings.Join(wanted, ","))
+	}
+	log := newLog(p.err, cfg.Log, p.env)
+	for _, w := range cfg.Warnings() {
+		log.Warn("configuration", "problem", w)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	err = untilSignal(ctx, signals, func(ctx context.Context) error {
+		return p.run(ctx, cfg, app.Options{Roles: wanted, Version: buildVersion(), Out: p.out, Log: log})
+	})
+	if errors.Is(err, errHardStop) {
+		log.Warn("stopped before everything had ended", "after", stopTime)
+		return nil
+	}
+	return err
+}
+
+// parseRoles checks the roles and puts them into their order.
+func parseRoles(wanted []string) ([]string, error) {
+	for i, role := range wanted {
+		wanted[i] = strings.TrimSpace(role)
+		if !slices.Contains(roles, wanted[i]) {
+			return nil, fmt.Errorf("%w: --roles: want any of %s, got %q", errUsage, strings.Join(roles, ", "), role)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, fmt.Errorf("%w: --roles: want at least one of %s", errUsage, strings.Join(roles, ", "))
+	}
+	var all []string
+	for _, role := range roles {
+		if slices.Contains(wanted, role) {
+			all = append(all, role)
+		}
+	}
+	return all, nil
+}
+
+var (
+	errHardStop  = errors.New("the stop took too long")
+	errImpatient = errors.New("stopped at once by a second signal")
+)
+
+// untilSignal runs fn until it ends. The first signal ends fn's context; fn has
+// stopTime to end then, else errHardStop is returned while it still runs: the
+// process is about to exit. A second signal returns errImpatient at once.
+func untilSignal(ctx context.Context, signals <-chan os.Signal, fn func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- fn(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-signals:
+	}
+	cancel()
+	hard := time.NewTimer(stopTime)
+	defer hard.Stop()
+	select {
+	case err := <-done:
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	case <-signals:
+		return errImpatient
+	case <-hard.C:
+		return errHardStop
+	}
+}

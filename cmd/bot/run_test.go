@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"magpie/config"
+)
+
+func TestUntilSignal(t *testing.T) {
+	broken := errors.New("broken")
+	stubborn := func(ctx context.Context, after time.Duration) error {
+		<-ctx.Done()
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		<-timer.C
+		return fmt.Errorf("end: %w", context.Canceled)
+	}
+	for name, c := range map[string]struct {
+		fn      func(context.Context) error
+		signals int
+		want    error
+		took    time.Duration
+	}{
+		"ends by itself":     {func(context.Context) error { return nil }, 0, nil, 0},
+		"fails by itself":    {func(context.Context) error { return broken }, 0, broken, 0},
+		"ends after signal":  {func(ctx context.Context) error { return stubborn(ctx, time.Second) }, 1, nil, time.Second},
+		"fails after signal": {func(ctx context.Context) error { <-ctx.Done(); return broken }, 1, broken, 0},
+		"just in time":       {func(ctx context.Context) error { return stubborn(ctx, stopTime-1) }, 1, nil, stopTime - 1},
+		"too slow":           {func(ctx context.Context) error { return stubborn(ctx, stopTime+1) }, 1, errHardStop, stopTime},
+		"second signal":      {func(ctx context.Context) error { return stubborn(ctx, time.Second) }, 2, errImpatient, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				signals := make(chan os.Signal)
+				go func() {
+					for range c.signals {
+						signals <- syscall.SIGTERM
+					}
+				}()
+				began, ended := time.Now(), make(chan struct{})
+				err := untilSignal(t.Context(), signals, func(ctx context.Context) error {
+					defer close(ended)
+					return c.fn(ctx)
+				})
+				if !errors.Is(err, c.want) {
+					t.Errorf("want %v, got %v", c.want, err)
+				}
+				if took := time.Since(began); took != c.took {
+					t.Errorf("want it to take %s, took %s", c.took, took)
+				}
+				<-ended // what untilSignal gave up on ends too
+			})
+		})
+	}
+}
+
+func TestParseRoles(t *testing.T) {
+	got, err := parseRoles([]string{" cron", "agent", "cron"})
+	if diff := cmp.Diff([]string{"agent", "cron"}, got); err != nil || diff != "" {
+		t.Errorf("roles (-want +got):\n%s %v", diff, err)
+	}
+	for _, wrong := range [][]string{{}, {""}, {"Agent"}} {
+		if _, err := parseRoles(wrong); !errors.Is(err, errUsage) {
+			t.Errorf("roles %q: %v", wrong, err)
+		}
+	}
+}
+
+func TestLog(t *testing.T) {
+	none := func(string) (string, bool) { return "", false }
+	var b bytes.Buffer
+	newLog(&b, config.Log{Level: "warn", Format: "json"}, none).Warn("a thing happened", "channel", "telegram")
+	var line map[string]any
+	if err := json.Unmarshal(b.Bytes(), &line); err != nil || line["msg"] != "a thing happened" || line["channel"] != "telegram" {
+		t.Errorf("json: %q %v", b.String(), err)
+	}
+	b.Reset()
+	log := newLog(&b, config.Log{Level: "warn", Format: "text"}, none)
+	log.Info("not this")
+	log.Error("this 出错", "channel", "telegram")
+	if got := b.String(); strings.Contains(got, "not this") || !strings.Contains(got, "ERR this 出错 channel=telegram") || strings.Contains(got, "\x1b") {
+		t.Errorf("text: %q", got)
+	}
+}

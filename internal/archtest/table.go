@@ -1,0 +1,148 @@
+package archtest
+
+// row says what a package may import. Patterns: "a/b" is that package, "a/*"
+// those right below, "a/..." it and all below. The most exact row counts.
+type row struct {
+	of   string
+	ours []string // of this module; everything else is refused
+}
+
+// platform is the row of a channel adapter.
+func platform(name string) row {
+	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv"}}
+}
+
+// table says who may import whom. Adding a channel is one line here and, when
+// it has an SDK, one in owners.
+func table() []row {
+	return []row{
+		{"chat", nil},
+		{"config", []string{"chat"}},
+		{"internal/kv", nil},
+		{"bus/...", []string{"bus", "chat", "internal/kv"}},
+
+		{"channels", []string{"chat", "internal/kv"}},
+		{"channels/render", nil},
+		{"channels/dispatch", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
+		{"channels/access", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
+		{"channels/channeltest", []string{"chat", "channels", "channels/render", "internal/kv"}},
+		{"channels/all", []string{"channels", "channels/*"}},
+		platform("telegram"),
+		platform("web"),
+		platform("discord"),
+		platform("feishu"),
+		platform("dingtalk"),
+		platform("qq"),
+
+		{"agent/llm", nil},
+		{"agent/llm/...", []string{"chat", "agent/llm", "agent/llm/internal/..."}},
+		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/when"}},
+		{"agent/llm/llmtest", []string{"chat", "agent/llm", "internal/fakes/..."}},
+		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
+		{"agent/memory", []string{"chat", "internal/kv"}},
+		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "cron/when"}},
+		{"subagent", []string{"chat", "agent/...", "tools"}},
+
+		{"tools", []string{"chat", "internal/kv"}},
+		{"tools/...", []string{"chat", "tools", "media", "cron", "agent/memory", "internal/kv"}},
+		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
+		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
+		{"tools/tooltest", []string{"chat", "tools", "internal/kv"}},
+		{"tools/all", []string{"chat", "tools", "tools/...", "media", "cron", "agent/memory", "internal/kv"}},
+
+		{"cron", []string{"chat", "internal/kv", "cron/when"}},
+		{"cron/when", nil},
+		{"media", []string{"chat", "internal/kv"}},
+		{"media/oss", []string{"chat", "media"}},
+
+		{"internal/console", []string{"chat", "channels", "internal/kv"}},
+		{"internal/termchat", []string{"chat"}},
+		{"internal/fakes/...", []string{"internal/fakes/..."}},
+		{"internal/archtest", nil},
+		{"internal/app", []string{"..."}},
+		{"cmd/bot", []string{
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/console", "internal/fakes/...", "internal/kv", "internal/termchat",
+		}},
+	}
+}
+
+// forTests are the packages of this module that every test may use besides
+// its package's row.
+func forTests() []string {
+	return []string{
+		"agent/llm/llmtest", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
+		"internal/fakes/...", "internal/kv", "tools/tooltest",
+	}
+}
+
+// only says who may import a package at all, besides tests of the same tree.
+func only() map[string][]string {
+	return map[string][]string{
+		"internal/app": {"cmd/bot"},
+		"config":       {"cmd/bot", "internal/app"},
+		"bus":          {"bus/...", "internal/app"},
+	}
+}
+
+// owner says who may import an outside module. anywhere is for small ones
+// that only add to the standard library.
+type owner struct {
+	module string
+	by     []string
+	tests  []string // whose tests may use it besides
+}
+
+var anywhere = []string{"..."}
+
+func owners() []owner {
+	return []owner{
+		{"github.com/goccy/go-yaml", []string{"config"}, []string{"channels/..."}},
+		{"github.com/nats-io/nats.go", []string{"bus/..."}, nil},
+		{"github.com/nats-io/nats-server/v2", []string{"bus/..."}, []string{"internal/app"}},
+		{"github.com/nats-io/nkeys", []string{"bus/..."}, nil},
+		{"github.com/go-co-op/gocron/v2", []string{"cron"}, nil},
+		{"github.com/google/jsonschema-go", []string{"tools", "tools/tooltest"}, []string{"config", "tools/..."}},
+		{"github.com/modelcontextprotocol/go-sdk", []string{"tools/mcp"}, nil},
+
+		{"github.com/go-telegram-bot-api/telegram-bot-api/v5", []string{"channels/telegram"}, []string{"internal/fakes/..."}},
+		{"github.com/bwmarrin/discordgo", []string{"channels/discord"}, []string{"internal/fakes/..."}},
+		{"github.com/larksuite/oapi-sdk-go/v3", []string{"channels/feishu"}, []string{"internal/fakes/..."}},
+		{"github.com/open-dingtalk/dingtalk-stream-sdk-go", []string{"channels/dingtalk"}, []string{"internal/fakes/..."}},
+		{"github.com/tencent-connect/botgo", []string{"channels/qq"}, []string{"internal/fakes/..."}},
+		{"github.com/coder/websocket", []string{"channels/*", "internal/fakes/..."}, nil},
+		{"github.com/aliyun/aliyun-oss-go-sdk", []string{"media/oss"}, []string{"internal/fakes/..."}},
+
+		{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, nil},
+		{"github.com/anthropics/anthropic-sdk-go", []string{"agent/llm/anthropic"}, nil},
+
+		{"github.com/yuin/goldmark", []string{"channels/render", "channels/web", "internal/console"}, nil},
+		{"github.com/rivo/uniseg", []string{"channels/render", "internal/termchat"}, nil},
+		{"github.com/gabriel-vasile/mimetype", []string{"media", "channels/*", "tools/..."}, nil},
+		{"github.com/prometheus/client_golang", []string{"internal/app", "internal/console"}, nil},
+		{"github.com/ergochat/readline", []string{"internal/termchat", "cmd/bot"}, nil},
+		{"github.com/spf13/cobra", []string{"cmd/bot"}, nil},
+		{"github.com/lmittmann/tint", []string{"cmd/bot"}, nil},
+		{"github.com/chromedp/chromedp", []string{"tools/screenshot"}, anywhere},
+		{"github.com/chromedp/cdproto", []string{"tools/screenshot"}, anywhere},
+
+		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
+		{"golang.org/x/term", []string{"cmd/bot", "internal/termchat"}, nil},
+		{"golang.org/x/sync", anywhere, nil},
+		{"golang.org/x/text", anywhere, nil},
+		{"golang.org/x/time", anywhere, nil},
+		{"github.com/oklog/ulid/v2", anywhere, nil},
+
+		// The suites are test code although they stand in ordinary files.
+		{"github.com/google/go-cmp", []string{"channels/channeltest", "tools/tooltest", "agent/llm/llmtest", "bus/bustest"}, anywhere},
+		{"go.uber.org/goleak", []string{"channels/channeltest", "tools/tooltest", "agent/llm/llmtest", "bus/bustest"}, anywhere},
+		{"pgregory.net/rapid", []string{"channels/channeltest", "tools/tooltest", "agent/llm/llmtest"}, anywhere},
+	}
+}
+
+// exceptions are package-level variables made by a function of the package,
+// each with the reason why nothing changes them.
+func exceptions() map[string]string {
+	return map[string]string{
+		"channels/render.markdown": "a configured parser, safe for concurrent use",
+	}
+}
