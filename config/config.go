@@ -63,7 +63,7 @@ const (
 	// defaultPath is read when nothing else is named, if it is there.
 	defaultPath = "config.yaml"
 	// maxFile bounds the file in bytes: a long real one has 20 KiB.
-	maxFile = 512 << 10
+	maxFile = 256 << 10
 )
 
 // Load reads the file at path; with path "" the one that $BOT_CONFIG names,

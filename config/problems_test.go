@@ -75,6 +75,7 @@ func TestOneProblem(t *testing.T) {
 		{"deep", strings.Repeat("[", 100_000), "1:257: nested more than 32 levels deep"},
 		{"deep dashes", strings.Repeat("- ", 100_000), "1:1: nested more than 32 levels deep"},
 		{"deep but parsed", "media: " + strings.Repeat("[", 40) + strings.Repeat("]", 40), "1:8: media: want a section with keys (max_bytes, ttl, transcribe, oss), got a list\n1:40: nested more than 32 levels deep"},
+		{"long", strings.Repeat("#\n", 10_001), "10001:1: the file has more than 10000 lines"},
 		{"two spellings", "dataDir: a\ndata_dir: b", "2:1: data_dir: given twice: remove one of them"},
 		{"unset variable", "web: {token: '${TOKEN}'}", "1:14: web.token: the variable TOKEN is not set: set it, or write ${TOKEN:-default}"},
 		{"empty variable", "web: {token: 'a${EMPTY}'}", "1:14: web.token: the variable EMPTY is not set: set it, or write ${EMPTY:-default}"},

@@ -50,6 +50,10 @@ type pair struct {
 // maxDepth bounds nesting; the contract needs six levels.
 const maxDepth = 32
 
+// maxLines keeps the reading under a second: the parser's time grows with the
+// square of the number of keys (80,000 took 25 s).
+const maxLines = 10_000
+
 // parse reads one YAML document. Problems go to r; the returned node is nil
 // when the text has no structure to go on with, or nothing in it.
 func parse(data []byte, r *report) (root *node) {
@@ -94,6 +98,10 @@ func clean(data []byte, r *report) ([]byte, bool) {
 	data = []byte(strings.TrimPrefix(string(data), "\ufeff"))
 	for number, line := range strings.Split(string(data), "\n") {
 		at := &node{line: number + 1, column: 1}
+		if number == maxLines {
+			r.add(at, "", "the file has more than %d lines", maxLines)
+			return nil, false
+		}
 		if !utf8.ValidString(line) {
 			r.add(at, "", "the line is not UTF-8 text")
 			return nil, false
