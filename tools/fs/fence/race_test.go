@@ -20,7 +20,7 @@ func TestSwapBetweenCheckAndUse(t *testing.T) {
 		f := y.fence(o)
 		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 		var swapping sync.WaitGroup
-		swapping.Go(func() { swap(ctx, y) })
+		swapping.Go(func() { swap(ctx, y, y.outside, "../../secret.txt") })
 		inside := 0
 		for i := 0; i < 1200 && ctx.Err() == nil; i++ {
 			text, err := read(f, "a/b.txt")
@@ -52,16 +52,34 @@ func TestSwapBetweenCheckAndUse(t *testing.T) {
 	}
 }
 
-// swap puts a link to the outside in the place of folder a, and of the file in
-// it, and back.
-func swap(ctx context.Context, y yard) {
+// Where links are refused, one that leads to another place inside is not
+// followed either, however it came there.
+func TestSwapWithLinksInside(t *testing.T) {
+	y := newYard(t)
+	y.write(filepath.Join(y.work, "a", "other.txt"), secret)
+	f := y.fence(nil)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	var swapping sync.WaitGroup
+	swapping.Go(func() { flip(ctx, filepath.Join(y.work, "a")) })
+	for i := 0; i < 10_000 && ctx.Err() == nil; i++ {
+		if text, _ := read(f, "a/b.txt"); text == secret {
+			t.Error("a link was followed")
+			break
+		}
+	}
+	stop()
+	swapping.Wait()
+}
+
+// swap puts a link in the place of folder a, and of the file in it, and back.
+func swap(ctx context.Context, y yard, folder, file string) {
 	a, aside := filepath.Join(y.work, "a"), filepath.Join(y.work, "aside")
 	for ctx.Err() == nil {
 		_ = os.Rename(a, aside)
-		_ = os.Symlink(y.outside, a)
+		_ = os.Symlink(folder, a)
 		_ = os.Remove(a)
 		_ = os.Rename(aside, a)
-		_ = os.Symlink("../../secret.txt", filepath.Join(a, "link"))
+		_ = os.Symlink(file, filepath.Join(a, "link"))
 		_ = os.Rename(filepath.Join(a, "b.txt"), filepath.Join(a, "kept"))
 		_ = os.Rename(filepath.Join(a, "link"), filepath.Join(a, "b.txt"))
 		_ = os.Rename(filepath.Join(a, "kept"), filepath.Join(a, "b.txt"))
@@ -87,4 +105,16 @@ func TestWritersAtTheSameTime(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// flip makes b.txt a file and a link in turn; it is always there.
+func flip(ctx context.Context, dir string) {
+	file, kept, next := filepath.Join(dir, "b.txt"), filepath.Join(dir, "kept"), filepath.Join(dir, "next")
+	_ = os.Link(file, kept)
+	for ctx.Err() == nil {
+		_ = os.Symlink("other.txt", next)
+		_ = os.Rename(next, file)
+		_ = os.Link(kept, next)
+		_ = os.Rename(next, file)
+	}
 }
