@@ -82,9 +82,9 @@ func rewrite(t *testing.T, dir string, change func([]byte) []byte) {
 	}
 }
 
-// TOOL-12: start and end of a call, all fields, secrets hidden.
-func TestCallsAreAudited(t *testing.T) {
-	dir, table := t.TempDir(), &kv.Memory{}
+// fetcher is an audited executor with one tool.
+func fetcher(t *testing.T, log *tools.Audit) *tools.Executor {
+	t.Helper()
 	reg := &tools.Registry{}
 	spec := tools.Spec{Name: "fetch", Description: "Fetches an address.", Category: tools.Network, Effect: tools.Acts, Main: "url"}
 	if err := reg.Register(tools.New(spec, func(_ context.Context, _ tools.Scope, in struct {
@@ -98,7 +98,13 @@ func TestCallsAreAudited(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	e := tools.NewExecutor(reg, &tools.Options{Audit: openAudit(t, dir, table), Redact: tools.NewRedactor([]chat.Secret{"sk-secret-1"})})
+	return tools.NewExecutor(reg, &tools.Options{Audit: log, Redact: tools.NewRedactor([]chat.Secret{"sk-secret-1"})})
+}
+
+// TOOL-12: start and end of a call, all fields, secrets hidden.
+func TestCallsAreAudited(t *testing.T) {
+	dir, table := t.TempDir(), &kv.Memory{}
+	e := fetcher(t, openAudit(t, dir, table))
 	run(t, e, "fetch", `{"url":"https://a","headers":{"Authorization":"Bearer sk-secret-1"}}`)
 	run(t, e, "fetch", `{"url":"bad"}`)
 	run(t, e, "none", `{"x":`)

@@ -14,7 +14,7 @@ import (
 const (
 	maxDepth     = 64      // of values and schemas
 	maxTypeDepth = 4       // of alternatives within alternatives
-	maxSteps     = 2 << 20 // schemas applied to values
+	maxSteps     = 1 << 18 // schemas applied to values
 	maxDigits    = 64      // of a number that may be whole
 )
 

@@ -82,9 +82,8 @@ func (c changing) Spec() tools.Spec {
 	return s
 }
 
-// Every rule of the suite can be broken, and is named then.
-func TestBrokenToolsAreFound(t *testing.T) {
-	dir := t.TempDir()
+// brokenTools has a tool for every rule of the suite that breaks it.
+func brokenTools(dir string) map[string]tools.Tool {
 	short := spec()
 	short.Description = "greet"
 	undescribed := tools.New(spec(), func(ctx context.Context, sc tools.Scope, in2 struct {
@@ -95,7 +94,7 @@ func TestBrokenToolsAreFound(t *testing.T) {
 	})
 	unnamed := spec()
 	unnamed.Name = ""
-	for rule, tool := range map[string]tools.Tool{
+	return map[string]tools.Tool{
 		"rule definition":                    tools.New(unnamed, good),
 		"rule same spec":                     changing{tools.New(spec(), good), &atomic.Int32{}},
 		`rule description: "greet"`:          tools.New(short, good),
@@ -133,12 +132,21 @@ func TestBrokenToolsAreFound(t *testing.T) {
 		"rule cancel": tools.New(spec(), func(_ context.Context, _ tools.Scope, in in) (tools.Result, error) {
 			return tools.Result{}, nil
 		}),
-	} {
+	}
+}
+
+func TestBrokenToolsAreFound(t *testing.T) {
+	dir := t.TempDir()
+	for rule, tool := range brokenTools(dir) {
 		if !found(tooltest.Check(t.Context(), tool, options(dir)), rule) {
 			t.Errorf("%q was not found", rule)
 		}
 		_ = os.Remove(filepath.Join(dir, "trace")) // made by one of them
 	}
+}
+
+func TestUselessOptionsAreFound(t *testing.T) {
+	dir := t.TempDir()
 	o := options(dir)
 	o.Good = nil
 	if !found(tooltest.Check(t.Context(), tools.New(spec(), good), o), "the test gives none") {

@@ -1,16 +1,13 @@
 package fence
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"magpie/tools"
 )
@@ -270,85 +267,6 @@ func TestErrorsHoldNoPathsOfTheHost(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-}
-
-// While somebody swaps folder and link as fast as possible, nothing outside is
-// ever read, written or removed.
-func TestSwapBetweenCheckAndUse(t *testing.T) {
-	for _, o := range []*Options{nil, {FollowLinks: true}} {
-		y := newYard(t)
-		y.write(filepath.Join(y.outside, "b.txt"), secret)
-		y.write(filepath.Join(y.outside, "gone.txt"), secret)
-		f := y.fence(o)
-		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-		var swapping sync.WaitGroup
-		swapping.Go(func() { swap(ctx, y) })
-		inside := 0
-		for i := 0; i < 1200 && ctx.Err() == nil; i++ {
-			text, err := read(f, "a/b.txt")
-			if text == secret {
-				t.Error("the secret was read")
-				break
-			}
-			if err == nil {
-				inside++
-			}
-			if i%8 == 0 { // slower: it waits for the disk
-				_, _ = put(f, "a/new.txt", "x")
-				_ = f.Remove("a/gone.txt")
-			}
-		}
-		stop()
-		swapping.Wait()
-		for _, name := range []string{"b.txt", "secret.txt", "gone.txt"} {
-			if raw, err := os.ReadFile(filepath.Join(y.outside, name)); err != nil || string(raw) != secret {
-				t.Errorf("%s outside was touched: %q, %v", name, raw, err)
-			}
-		}
-		if _, err := os.Lstat(filepath.Join(y.outside, "new.txt")); err == nil {
-			t.Error("a file was written outside")
-		}
-		if inside == 0 {
-			t.Error("nothing was read at all: the test tests nothing")
-		}
-	}
-}
-
-// swap puts a link to the outside in the place of folder a, and of the file in
-// it, and back.
-func swap(ctx context.Context, y yard) {
-	a, aside := filepath.Join(y.work, "a"), filepath.Join(y.work, "aside")
-	for ctx.Err() == nil {
-		_ = os.Rename(a, aside)
-		_ = os.Symlink(y.outside, a)
-		_ = os.Remove(a)
-		_ = os.Rename(aside, a)
-		_ = os.Symlink("../../secret.txt", filepath.Join(a, "link"))
-		_ = os.Rename(filepath.Join(a, "b.txt"), filepath.Join(a, "kept"))
-		_ = os.Rename(filepath.Join(a, "link"), filepath.Join(a, "b.txt"))
-		_ = os.Rename(filepath.Join(a, "kept"), filepath.Join(a, "b.txt"))
-	}
-}
-
-// Writers of one file at the same time: it is always one of the contents.
-func TestWritersAtTheSameTime(t *testing.T) {
-	y := newYard(t)
-	f := y.fence(nil)
-	contents := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<16)}
-	var all sync.WaitGroup
-	for _, c := range contents {
-		all.Go(func() {
-			for range 20 {
-				if _, err := put(f, "same/file.txt", c); err != nil {
-					t.Error(err)
-				}
-				if got, err := read(f, "same/file.txt"); err != nil || got != contents[0] && got != contents[1] {
-					t.Errorf("a mixture of %d bytes, %v", len(got), err)
-				}
-			}
-		})
-	}
-	all.Wait()
 }
 
 func FuzzFence(f *testing.F) {
