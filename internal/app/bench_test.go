@@ -48,6 +48,9 @@ func (l *load) run(b *testing.B, people, n int) []time.Duration {
 	b.Helper()
 	for i := range people {
 		id := int64(9000 + i)
+		if l.by[id] != nil {
+			continue
+		}
 		l.w.tg.AddPerson(telegram.Person{ID: id, Name: fmt.Sprint("p", i)})
 		l.mu.Lock()
 		l.by[id] = make(chan struct{}, 4)
@@ -73,7 +76,7 @@ func (l *load) run(b *testing.B, people, n int) []time.Duration {
 				select {
 				case <-l.by[id]:
 				case <-time.After(deadline):
-					b.Error("no answer")
+					b.Errorf("no answer in %d, %d updates pending", id, l.w.tg.Pending())
 					return
 				}
 				mu.Lock()

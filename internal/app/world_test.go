@@ -22,7 +22,7 @@ import (
 )
 
 // deadline bounds every wait of these tests; none comes near it.
-const deadline = 2 * time.Minute
+const deadline = 15 * time.Second
 
 // program is the built bot, the same for all tests.
 var program = sync.OnceValues(func() (string, error) {
