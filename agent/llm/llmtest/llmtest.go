@@ -45,6 +45,10 @@ type Target struct {
 // for the target.
 func Run(t *testing.T, newProvider func(t *testing.T, to Target) llm.Provider) {
 	t.Helper()
+	t.Run("any legal history", func(t *testing.T) {
+		t.Parallel()
+		testHistories(t, newProvider)
+	})
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
