@@ -78,10 +78,7 @@ type Bus struct {
 	streams streams
 	started time.Time
 	room    room
-
-	mediaMu sync.Mutex
-	media   jetstream.ObjectStore
-
+	media   lazyMedia
 	closing chan struct{}
 	bg      sync.WaitGroup
 }

@@ -34,7 +34,7 @@ func (m *Mailbox) Commit(ctx context.Context, r chat.Record) error {
 	if r.V == 0 {
 		r.V = chat.Version
 	}
-	e := entry{Record: r, Cursor: m.cursor}
+	e := entry{Record: r, Cursor: m.standing.cursor}
 	for _, in := range r.Inputs {
 		e.Cursor = max(e.Cursor, in.Seq)
 	}
@@ -42,7 +42,7 @@ func (m *Mailbox) Commit(ctx context.Context, r chat.Record) error {
 	if err != nil {
 		return fmt.Errorf("commit %s: %w", r.Turn, err)
 	}
-	m.last, m.cursor, m.record = seq, e.Cursor, &e.Record
+	m.standing = standing{last: seq, cursor: e.Cursor, record: &e.Record}
 	for _, in := range r.Inputs {
 		m.answered[in.ID] = true
 	}
@@ -50,7 +50,7 @@ func (m *Mailbox) Commit(ctx context.Context, r chat.Record) error {
 		// The record stands; who reads the mailbox next meets an answered
 		// message and finishes the rest.
 		m.b.log.Warn("record stored, its tail is not finished", "session", m.sid, "err", err)
-		m.next, m.unread = 1, true
+		m.read.next, m.read.more = 1, true
 	}
 	return nil
 }
@@ -63,14 +63,14 @@ func (m *Mailbox) append(ctx context.Context, e entry) (uint64, error) {
 	}
 	msg := nats.NewMsg("hist." + string(m.sid))
 	msg.Data = data
-	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(m.last))
+	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(m.standing.last))
 	seq, err := m.b.publish(ctx, msg)
 	if !errors.Is(err, errConflict) {
 		return seq, err
 	}
 	// Our own append whose acknowledgement was lost looks the same.
 	last, getErr := m.b.streams.hist.GetLastMsgForSubject(ctx, msg.Subject)
-	if getErr == nil && last.Sequence > m.last && string(last.Data) == string(data) {
+	if getErr == nil && last.Sequence > m.standing.last && string(last.Data) == string(data) {
 		return last.Sequence, nil
 	}
 	return 0, fmt.Errorf("%w: %w", ErrLost, err)
@@ -151,11 +151,11 @@ func acknowledged(ctx context.Context, ack jetstream.PubAckFuture) bool {
 // finishTail is called when a message that has been answered still stands in
 // the mailbox: the crash came between the record and its tail. m.mu is held.
 func (m *Mailbox) finishTail(ctx context.Context, msg *jetstream.RawStreamMsg) error {
-	if m.record != nil {
-		if err := m.settle(ctx, *m.record); err != nil {
+	if m.standing.record != nil {
+		if err := m.settle(ctx, *m.standing.record); err != nil {
 			return err
 		}
-		m.record = nil
+		m.standing.record = nil
 	}
 	return m.removeLocked(ctx, []chat.Input{{Seq: msg.Sequence}})
 }
@@ -197,11 +197,12 @@ func (b *Bus) History(ctx context.Context, sid chat.SessionKey, after uint64) ([
 		if err != nil {
 			return nil, fmt.Errorf("read history of %s: %w", sid, err)
 		}
+		after = msg.Sequence
 		var e entry
 		if err := json.Unmarshal(msg.Data, &e); err != nil {
-			return nil, fmt.Errorf("record %d of chat %s is damaged: %w", msg.Sequence, sid, err)
+			b.log.Error("record of the chat is damaged and left out", "session", sid, "seq", msg.Sequence, "err", err)
+			continue
 		}
 		all = append(all, chat.Stored{Record: e.Record, Seq: msg.Sequence})
-		after = msg.Sequence
 	}
 }

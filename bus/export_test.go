@@ -10,7 +10,7 @@ import (
 func (m *Mailbox) AppendOnly(ctx context.Context, r chat.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	cursor := m.cursor
+	cursor := m.standing.cursor
 	for _, in := range r.Inputs {
 		cursor = max(cursor, in.Seq)
 	}

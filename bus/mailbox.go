@@ -18,26 +18,41 @@ import (
 // methods may be used by several goroutines of the owner, until the owner
 // returns.
 type Mailbox struct {
-	b        *Bus
-	sid      chat.SessionKey
-	slot     *slot
-	stop     context.Context // of the worker: take nothing new
-	orphaned bool            // an earlier holder died
+	b    *Bus
+	sid  chat.SessionKey
+	hold holding
 
 	bell    chan struct{} // something may be new in the stream
 	arrived chan struct{}
 	control chan chat.Delivery
 
 	mu       sync.Mutex
-	unread   bool            // the stream may hold what was not read
+	standing standing
+	read     reading
+	answered map[string]bool // ids answered during this hold
+}
+
+// holding is how the chat came to be held.
+type holding struct {
+	slot     *slot
+	stop     context.Context // of the worker: take nothing new
+	orphaned bool            // an earlier holder died
+	begun    time.Time
+}
+
+// standing is where the chat stands by its last record.
+type standing struct {
+	cursor uint64       // last input that is answered
+	last   uint64       // sequence of the last record in HIST
+	record *chat.Record // the last record while its tail may be unfinished
+}
+
+// reading is what was read from the stream.
+type reading struct {
+	more     bool            // the stream may hold what was not read
 	next     uint64          // read from this sequence on
-	cursor   uint64          // last input that is answered
-	last     uint64          // sequence of the last record in HIST
-	record   *chat.Record    // the last record while its tail may be unfinished
 	queue    []chat.Delivery // read, not taken
 	controls []chat.Delivery // read, for control when it has room again
-	answered map[string]bool // ids answered during this hold
-	begun    time.Time
 }
 
 // controlAhead is how many commands stand ready for the owner at once.
@@ -45,7 +60,7 @@ const controlAhead = 4
 
 func newMailbox(b *Bus, sid chat.SessionKey) *Mailbox {
 	return &Mailbox{
-		b: b, sid: sid, next: 1, unread: true,
+		b: b, sid: sid, read: reading{next: 1, more: true},
 		bell:     make(chan struct{}, 1),
 		arrived:  make(chan struct{}, 1),
 		control:  make(chan chat.Delivery, controlAhead),
@@ -67,7 +82,7 @@ func (m *Mailbox) Control() <-chan chat.Delivery { return m.control }
 // are skipped. It blocks while no turn slot is free.
 func (m *Mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
 	for {
-		if m.stop.Err() != nil {
+		if m.hold.stop.Err() != nil {
 			return chat.Delivery{}, false, nil
 		}
 		d, ok, err := m.pop(ctx)
@@ -85,7 +100,7 @@ func (m *Mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
 			}
 			continue
 		}
-		if err := m.slot.take(ctx); err != nil {
+		if err := m.hold.slot.take(ctx); err != nil {
 			m.putBack(d)
 			return chat.Delivery{}, false, err
 		}
@@ -99,18 +114,18 @@ func (m *Mailbox) pop(ctx context.Context) (chat.Delivery, bool, error) {
 	if err := m.fill(ctx); err != nil {
 		return chat.Delivery{}, false, err
 	}
-	if len(m.queue) == 0 {
+	if len(m.read.queue) == 0 {
 		return chat.Delivery{}, false, nil
 	}
-	d := m.queue[0]
-	m.queue = m.queue[1:]
+	d := m.read.queue[0]
+	m.read.queue = m.read.queue[1:]
 	return d, true, nil
 }
 
 func (m *Mailbox) putBack(d chat.Delivery) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.queue = append([]chat.Delivery{d}, m.queue...)
+	m.read.queue = append([]chat.Delivery{d}, m.read.queue...)
 }
 
 func (m *Mailbox) isAnswered(ctx context.Context, id string) (bool, error) {
@@ -146,9 +161,9 @@ func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
 
 // feed makes commands ready as far as there is room; m.mu is held.
 func (m *Mailbox) feed() {
-	for len(m.controls) > 0 && len(m.control) < cap(m.control) {
-		m.control <- m.controls[0]
-		m.controls = m.controls[1:]
+	for len(m.read.controls) > 0 && len(m.control) < cap(m.control) {
+		m.control <- m.read.controls[0]
+		m.read.controls = m.read.controls[1:]
 	}
 }
 
@@ -156,7 +171,6 @@ func (m *Mailbox) feed() {
 func (m *Mailbox) begin(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.begun = time.Now()
 	if err := m.readCursor(ctx); err != nil {
 		return err
 	}
@@ -171,11 +185,14 @@ func (m *Mailbox) readCursor(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read last record: %w", err)
 	}
+	m.standing.last = last.Sequence
 	var e entry
 	if err := json.Unmarshal(last.Data, &e); err != nil {
-		return fmt.Errorf("last record of chat %s is damaged: %w", m.sid, err)
+		// The chat goes on without it: answered messages are known by their ids.
+		m.b.log.Error("last record of the chat is damaged", "session", m.sid, "seq", last.Sequence, "err", err)
+		return nil
 	}
-	m.last, m.cursor, m.record = last.Sequence, e.Cursor, &e.Record
+	m.standing.cursor, m.standing.record = e.Cursor, &e.Record
 	return nil
 }
 
@@ -190,7 +207,7 @@ func (m *Mailbox) listen(ctx context.Context) {
 		}
 		m.mu.Lock()
 		err := m.fill(ctx)
-		more := len(m.queue) > 0
+		more := len(m.read.queue) > 0
 		m.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			m.b.log.Warn("mailbox not read, the next wake-up tries again", "session", m.sid, "err", err)
@@ -204,7 +221,7 @@ func (m *Mailbox) listen(ctx context.Context) {
 // ring says that the stream may hold something new.
 func (m *Mailbox) ring() {
 	m.mu.Lock()
-	m.unread = true
+	m.read.more = true
 	m.mu.Unlock()
 	signal(m.bell)
 }
@@ -218,19 +235,19 @@ func signal(c chan struct{}) {
 
 // fill reads all that is new in the stream; m.mu is held.
 func (m *Mailbox) fill(ctx context.Context) error {
-	for m.unread {
-		m.unread = false
-		if err := m.read(ctx); err != nil {
-			m.unread = true
+	for m.read.more {
+		m.read.more = false
+		if err := m.readAll(ctx); err != nil {
+			m.read.more = true
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Mailbox) read(ctx context.Context) error {
+func (m *Mailbox) readAll(ctx context.Context) error {
 	for {
-		msg, err := m.b.streams.in.GetMsg(ctx, m.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
+		msg, err := m.b.streams.in.GetMsg(ctx, m.read.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
@@ -241,14 +258,14 @@ func (m *Mailbox) read(ctx context.Context) error {
 		if err := m.sort(ctx, msg, lane); err != nil {
 			return err
 		}
-		m.next = msg.Sequence + 1
+		m.read.next = msg.Sequence + 1
 	}
 }
 
 // sort puts a message where it belongs: to the commands, to the queue, or, if
 // it was answered already and only the removal is missing, away.
 func (m *Mailbox) sort(ctx context.Context, msg *jetstream.RawStreamMsg, lane string) error {
-	if lane != laneControl && msg.Sequence <= m.cursor {
+	if lane != laneControl && msg.Sequence <= m.standing.cursor {
 		return m.finishTail(ctx, msg)
 	}
 	d := chat.Delivery{Seq: msg.Sequence, Again: m.isAgain(msg.Time)}
@@ -256,10 +273,10 @@ func (m *Mailbox) sort(ctx context.Context, msg *jetstream.RawStreamMsg, lane st
 		return m.b.bury(ctx, m.sid, msg, fmt.Sprintf("message is no valid JSON: %v", err))
 	}
 	if lane == laneControl {
-		m.controls = append(m.controls, d)
+		m.read.controls = append(m.read.controls, d)
 		m.feed()
 	} else {
-		m.queue = append(m.queue, d)
+		m.read.queue = append(m.read.queue, d)
 	}
 	return nil
 }
@@ -271,7 +288,7 @@ func (m *Mailbox) isAgain(stored time.Time) bool {
 	if m.b.srv != nil {
 		return stored.Before(m.b.started)
 	}
-	return m.orphaned && stored.Before(m.begun)
+	return m.hold.orphaned && stored.Before(m.hold.begun)
 }
 
 // waiting reports whether the stream holds something that this hold has not
@@ -279,10 +296,10 @@ func (m *Mailbox) isAgain(stored time.Time) bool {
 func (m *Mailbox) waiting(ctx context.Context) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.queue)+len(m.control)+len(m.controls) > 0 {
+	if len(m.read.queue)+len(m.control)+len(m.read.controls) > 0 {
 		return true
 	}
-	_, err := m.b.streams.in.GetMsg(ctx, m.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
+	_, err := m.b.streams.in.GetMsg(ctx, m.read.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
 	return err == nil
 }
 

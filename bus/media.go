@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,18 +19,26 @@ type Media struct {
 	ttl time.Duration
 }
 
+// lazyMedia is the object bucket, opened on first use: most bots at rest never
+// need it.
+type lazyMedia struct {
+	mu     sync.Mutex
+	bucket jetstream.ObjectStore
+}
+
 // ErrNoMedia: there is no file with that reference, or its time is over.
 var ErrNoMedia = errors.New("no such media")
 
 // Media returns the file store; files are removed after ttl.
 func (b *Bus) Media(ttl time.Duration) *Media { return &Media{b: b, ttl: ttl} }
 
-// bucket opens the object bucket on first use: most bots at rest never need it.
+// bucket opens the object bucket.
 func (m *Media) bucket(ctx context.Context) (jetstream.ObjectStore, error) {
-	m.b.mediaMu.Lock()
-	defer m.b.mediaMu.Unlock()
-	if m.b.media != nil {
-		return m.b.media, nil
+	lazy := &m.b.media
+	lazy.mu.Lock()
+	defer lazy.mu.Unlock()
+	if lazy.bucket != nil {
+		return lazy.bucket, nil
 	}
 	s, err := m.b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
 		Bucket: "media", TTL: m.ttl, Replicas: m.b.opts.Replicas,
@@ -37,7 +46,7 @@ func (m *Media) bucket(ctx context.Context) (jetstream.ObjectStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open media store: %w", err)
 	}
-	m.b.media = s
+	lazy.bucket = s
 	return s, nil
 }
 

@@ -223,7 +223,7 @@ func (w *worker) hold(sid chat.SessionKey, s *slot) error {
 	if err != nil {
 		return err
 	}
-	mb.slot, mb.stop, mb.orphaned = s, w.stop, l.orphaned
+	mb.hold = holding{slot: s, stop: w.stop, orphaned: l.orphaned, begun: time.Now()}
 	if err = mb.begin(ctx); err == nil {
 		err = w.run(ctx, mb)
 	}

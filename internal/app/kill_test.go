@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
 )
-
-var built atomic.Bool
 
 // TestKillAtEveryStage kills the program at each stage of a turn, by both
 // signals, starts it again and counts: every message is answered, once.

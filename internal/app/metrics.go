@@ -16,8 +16,7 @@ func (p *program) metrics(b *brain, t *toolbox, d *doors) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		d.inbound, d.outbound,
-		&scrape{[]*prometheus.Desc{turnsDesc, toolsDesc, toolTimeDesc, channelDesc, reconnectsDesc}, func(emit emitter) {
+		d.inbound, d.outbound, &scrape{families(), func(emit emitter) {
 			emitTurns(emit, b)
 			emitTools(emit, t)
 			emitChannels(emit, d)
@@ -26,29 +25,55 @@ func (p *program) metrics(b *brain, t *toolbox, d *doors) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }
 
-var (
-	turnsDesc      = prometheus.NewDesc("magpie_turns_total", "Turns by how they ended; running is a gauge.", []string{"state"}, nil)
-	toolsDesc      = prometheus.NewDesc("magpie_tool_calls_total", "Tool calls.", []string{"tool", "result"}, nil)
-	toolTimeDesc   = prometheus.NewDesc("magpie_tool_seconds", "Average duration of a tool's calls in seconds.", []string{"tool"}, nil)
-	channelDesc    = prometheus.NewDesc("magpie_channel_connected", "1 while the platform accepts the bot.", []string{"channel"}, nil)
-	reconnectsDesc = prometheus.NewDesc("magpie_channel_reconnects_total", "Times a connection came back.", []string{"channel"}, nil)
+// family is a metric whose values are read when they are asked for.
+type family struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+// The names of the families.
+const (
+	turnsTotal      = "magpie_turns_total"
+	turnsRunning    = "magpie_turns_running"
+	toolCalls       = "magpie_tool_calls_total"
+	toolSeconds     = "magpie_tool_seconds"
+	channelUp       = "magpie_channel_connected"
+	channelReturned = "magpie_channel_reconnects_total"
 )
 
-type emitter func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string)
+func families() map[string]family {
+	counter := func(name, help string, labels ...string) family {
+		return family{prometheus.NewDesc(name, help, labels, nil), prometheus.CounterValue}
+	}
+	gauge := func(name, help string, labels ...string) family {
+		return family{prometheus.NewDesc(name, help, labels, nil), prometheus.GaugeValue}
+	}
+	return map[string]family{
+		turnsTotal:      counter(turnsTotal, "Turns by how they ended.", "state"),
+		turnsRunning:    gauge(turnsRunning, "Turns that run just now."),
+		toolCalls:       counter(toolCalls, "Tool calls.", "tool", "result"),
+		toolSeconds:     gauge(toolSeconds, "Average duration of a tool's calls in seconds.", "tool"),
+		channelUp:       gauge(channelUp, "1 while the platform accepts the bot.", "channel"),
+		channelReturned: counter(channelReturned, "Times a connection came back.", "channel"),
+	}
+}
+
+// emitter hands out one value of a family.
+type emitter func(name string, value float64, labels ...string)
 
 func emitTurns(emit emitter, b *brain) {
 	s := b.agent.Stats()
 	for state, n := range map[string]int64{"committed": s.Turns, "failed": s.Failed, "dead": s.Dead, "panicked": s.Panics} {
-		emit(turnsDesc, prometheus.CounterValue, float64(n), state)
+		emit(turnsTotal, float64(n), state)
 	}
-	emit(turnsDesc, prometheus.CounterValue, float64(s.Running), "running")
+	emit(turnsRunning, float64(s.Running))
 }
 
 func emitTools(emit emitter, t *toolbox) {
 	for name, s := range t.exec.Stats().Tools {
-		emit(toolsDesc, prometheus.CounterValue, float64(s.Calls-s.Failures), name, "ok")
-		emit(toolsDesc, prometheus.CounterValue, float64(s.Failures), name, "failed")
-		emit(toolTimeDesc, prometheus.GaugeValue, s.Average.Seconds(), name)
+		emit(toolCalls, float64(s.Calls-s.Failures), name, "ok")
+		emit(toolCalls, float64(s.Failures), name, "failed")
+		emit(toolSeconds, s.Average.Seconds(), name)
 	}
 }
 
@@ -59,28 +84,29 @@ func emitChannels(emit emitter, d *doors) {
 		if st.Connected {
 			connected = 1
 		}
-		emit(channelDesc, prometheus.GaugeValue, connected, door.cfg.Name)
-		emit(reconnectsDesc, prometheus.CounterValue, float64(st.Reconnects), door.cfg.Name)
+		emit(channelUp, connected, door.cfg.Name)
+		emit(channelReturned, float64(st.Reconnects), door.cfg.Name)
 	}
 }
 
-// scrape is a collector whose values are read when they are asked for.
+// scrape collects families.
 type scrape struct {
-	descs []*prometheus.Desc
-	read  func(emit emitter)
+	families map[string]family
+	read     func(emit emitter)
 }
 
 var _ prometheus.Collector = (*scrape)(nil)
 
 func (s *scrape) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range s.descs {
-		ch <- d
+	for _, f := range s.families {
+		ch <- f.desc
 	}
 }
 
 func (s *scrape) Collect(ch chan<- prometheus.Metric) {
-	s.read(func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
+	s.read(func(name string, value float64, labels ...string) {
+		f := s.families[name]
+		ch <- prometheus.MustNewConstMetric(f.desc, f.kind, value, labels...)
 	})
 }
 

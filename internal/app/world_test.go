@@ -24,13 +24,12 @@ import (
 // deadline bounds every wait of these tests; none comes near it.
 const deadline = 15 * time.Second
 
+// programDir names the variable with the folder of the built bot.
+const programDir = "MAGPIE_TEST_PROGRAM_DIR"
+
 // program is the built bot, the same for all tests.
 var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "magpie-bot-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "bot")
+	path := filepath.Join(os.Getenv(programDir), "bot")
 	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "magpie/cmd/bot").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
@@ -39,10 +38,13 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := program(); err == nil && built.Load() {
-		_ = os.RemoveAll(filepath.Dir(path))
+	dir, err := os.MkdirTemp("", "magpie-bot-")
+	if err != nil {
+		panic(err)
 	}
+	_ = os.Setenv(programDir, dir)
+	code := m.Run()
+	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
@@ -164,7 +166,6 @@ func (w *world) startWith(path, listen string, args ...string) *bot {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	built.Store(true)
 	b := &bot{t: w.t, listen: listen, log: &safeBuffer{}, ended: make(chan error, 1)}
 	b.cmd = exec.Command(exe, append([]string{"run", "--config", path}, args...)...)
 	b.cmd.Dir = filepath.Dir(path)

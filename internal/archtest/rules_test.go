@@ -35,7 +35,7 @@ func TestEachRule(t *testing.T) {
 		{"yaml at home", "config/a.go", head + "import _ \"github.com/goccy/go-yaml/ast\"\n", nil},
 		{"SDK in another adapter", "channels/qq/a.go", head + "import _ \"github.com/bwmarrin/discordgo\"\n", []string{"channels/qq/a.go:3: imports: github.com/bwmarrin/discordgo belongs to channels/discord"}},
 		{"unknown module", "chat/a.go", head + "import _ \"example.com/x\"\n", []string{"chat/a.go:3: imports: example.com/x has no owner in internal/archtest/table.go"}},
-		{"test module outside tests", "chat/a.go", head + "import _ \"github.com/google/go-cmp/cmp\"\n", []string{"chat/a.go:3: imports: github.com/google/go-cmp belongs to channels/channeltest, tools/tooltest, agent/llm/llmtest, bus/bustest"}},
+		{"test module outside tests", "chat/a.go", head + "import _ \"github.com/google/go-cmp/cmp\"\n", []string{"chat/a.go:3: imports: github.com/google/go-cmp belongs to internal/kv/kvtest, channels/channeltest, tools/tooltest, agent/llm/llmtest, bus/bustest"}},
 		{"test module", "chat/a_test.go", head + "import _ \"github.com/google/go-cmp/cmp\"\n", nil},
 		{"400 lines", "chat/a.go", head + strings.Repeat("\n", 398), nil},
 		{"401 lines", "chat/a.go", head + strings.Repeat("\n", 399), []string{"chat/a.go:2: file size: 401 lines, at most 400"}},

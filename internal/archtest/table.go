@@ -19,6 +19,7 @@ func table() []row {
 		{"chat", nil},
 		{"config", []string{"chat"}},
 		{"internal/kv", nil},
+		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
 		{"channels", []string{"chat", "internal/kv"}},
@@ -71,7 +72,7 @@ func table() []row {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "tools/tooltest",
 	}
 }
 
@@ -133,7 +134,7 @@ func owners() []owner {
 		{"github.com/oklog/ulid/v2", anywhere, nil},
 
 		// The suites are test code although they stand in ordinary files.
-		{"github.com/google/go-cmp", []string{"channels/channeltest", "tools/tooltest", "agent/llm/llmtest", "bus/bustest"}, anywhere},
+		{"github.com/google/go-cmp", []string{"internal/kv/kvtest", "channels/channeltest", "tools/tooltest", "agent/llm/llmtest", "bus/bustest"}, anywhere},
 		{"go.uber.org/goleak", []string{"channels/channeltest", "tools/tooltest", "agent/llm/llmtest", "bus/bustest"}, anywhere},
 		{"pgregory.net/rapid", []string{"channels/channeltest", "tools/tooltest", "agent/llm/llmtest"}, anywhere},
 	}
