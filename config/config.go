@@ -48,7 +48,7 @@ type Home struct {
 // Location returns the default time zone. Load has checked the name.
 func (h Home) Location() *time.Location {
 	if h.Timezone == "" {
-		return time.Local
+		return hostZone()
 	}
 	zone, err := time.LoadLocation(h.Timezone)
 	if err != nil {

@@ -104,12 +104,12 @@ func TestBadPosts(t *testing.T) {
 		rec  func() int
 		want int
 	}{
-		"no JSON":      {func() int { return call(h, "POST", messages, "application/json", strings.NewReader("{")).Code }, 400},
-		"another type": {func() int { return call(h, "POST", messages, "text/plain", strings.NewReader("{}")).Code }, 415},
+		"no JSON":      {func() int { return call(h, "POST "+messages, "application/json", strings.NewReader("{")).Code }, 400},
+		"another type": {func() int { return call(h, "POST "+messages, "text/plain", strings.NewReader("{}")).Code }, 415},
 		"a form": {func() int {
-			return call(h, "POST", messages, "application/x-www-form-urlencoded", strings.NewReader("id=1")).Code
+			return call(h, "POST "+messages, "application/x-www-form-urlencoded", strings.NewReader("id=1")).Code
 		}, 415},
-		"wrong field type":   {func() int { return call(h, "POST", messages, "application/json", strings.NewReader(`{"id":1}`)).Code }, 400},
+		"wrong field type":   {func() int { return call(h, "POST "+messages, "application/json", strings.NewReader(`{"id":1}`)).Code }, 400},
 		"no id":              {func() int { return postJSON(h, messages, post{Text: "x"}).Code }, 400},
 		"a bad id":           {func() int { return postJSON(h, messages, post{ID: "a.b", Text: "x"}).Code }, 400},
 		"a long id":          {func() int { return postJSON(h, messages, post{ID: strings.Repeat("a", 65), Text: "x"}).Code }, 400},
@@ -125,9 +125,9 @@ func TestBadPosts(t *testing.T) {
 		"no such button": {func() int {
 			return postJSON(h, "/api/chat/chats/main/press", post{ID: "p", Message: "o1", Data: "x"}).Code
 		}, 410},
-		"a bad event id": {func() int { return call(h, "GET", "/api/chat/chats/main/events?after=x", "", nil).Code }, 400},
-		"a wrong method": {func() int { return call(h, "PUT", messages, "application/json", nil).Code }, 405},
-		"no such page":   {func() int { return call(h, "GET", "/nothing", "", nil).Code }, 404},
+		"a bad event id": {func() int { return call(h, "GET "+"/api/chat/chats/main/events?after=x", "", nil).Code }, 400},
+		"a wrong method": {func() int { return call(h, "PUT "+messages, "application/json", nil).Code }, 405},
+		"no such page":   {func() int { return call(h, "GET "+"/nothing", "", nil).Code }, 404},
 	} {
 		if got := c.rec(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
@@ -180,7 +180,7 @@ func TestUploads(t *testing.T) {
 		if code != 200 {
 			continue
 		}
-		rec := call(h, "GET", filePath+f.ID, "", nil)
+		rec := call(h, "GET "+filePath+f.ID, "", nil)
 		if rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), data) || f.Size != int64(size) || f.Name != "数据.bin" {
 			t.Errorf("%d bytes came back as %d (%d), described as %+v", size, rec.Body.Len(), rec.Code, f)
 		}
@@ -213,14 +213,14 @@ func TestFilesAreServedSafely(t *testing.T) {
 			t.Errorf("%q: %d %+v", name, code, f)
 			continue
 		}
-		head := call(h, "GET", filePath+f.ID, "", nil).Header()
+		head := call(h, "GET "+filePath+f.ID, "", nil).Header()
 		if head.Get("Content-Type") != c.typ || !strings.HasPrefix(head.Get("Content-Disposition"), c.dispos) ||
 			head.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(head.Get("Content-Security-Policy"), "sandbox") {
 			t.Errorf("%q: %v", name, head)
 		}
 	}
 	for _, id := range []string{"nothing", "..", "a.0", "%2e%2e%2fm.main"} {
-		if got := call(h, "GET", filePath+id, "", nil).Code; got != 404 && got != 307 {
+		if got := call(h, "GET "+filePath+id, "", nil).Code; got != 404 && got != 307 {
 			t.Errorf("file %q: %d", id, got)
 		}
 	}
@@ -249,11 +249,11 @@ func TestForgetting(t *testing.T) {
 	f, _ := uploadTo(h, "main", "x.txt", []byte("x"))
 	postJSON(h, messages, post{ID: "m1", Files: []string{f.ID}})
 	postJSON(h, "/api/chat/chats/other/messages", post{ID: "m1", Text: "stays"})
-	if got := call(h, "DELETE", "/api/chat/chats/main", "", nil).Code; got != 204 {
+	if got := call(h, "DELETE "+"/api/chat/chats/main", "", nil).Code; got != 204 {
 		t.Fatal(got)
 	}
 	var list struct{ Chats []about }
-	if err := json.Unmarshal(call(h, "GET", "/api/chat/chats", "", nil).Body.Bytes(), &list); err != nil {
+	if err := json.Unmarshal(call(h, "GET "+"/api/chat/chats", "", nil).Body.Bytes(), &list); err != nil {
 		t.Fatal(err)
 	}
 	if len(list.Chats) != 1 || list.Chats[0].Title != "stays" {
@@ -262,7 +262,7 @@ func TestForgetting(t *testing.T) {
 	if all, _, _ := stored(t, h, "main", ""); len(all) != 0 {
 		t.Errorf("the page still shows %+v", all)
 	}
-	if got := call(h, "GET", filePath+f.ID, "", nil).Code; got != 404 {
+	if got := call(h, "GET "+filePath+f.ID, "", nil).Code; got != 404 {
 		t.Errorf("the file is still there: %d", got)
 	}
 }

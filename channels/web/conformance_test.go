@@ -136,7 +136,7 @@ func (v *visitor) shown(t *testing.T, a chat.Address) (all []channeltest.Message
 		}
 		shown := channeltest.Message{ID: m.ID, Text: m.Text, Buttons: m.Buttons}
 		for _, f := range m.Files {
-			rec := call(v, "GET", filePath+f.ID, "", nil)
+			rec := call(v, "GET "+filePath+f.ID, "", nil)
 			shown.Files = append(shown.Files, channeltest.File{Kind: f.Kind, Name: f.Name, MIME: f.MIME, Data: rec.Body.Bytes()})
 		}
 		all = append(all, shown)

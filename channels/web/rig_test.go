@@ -134,8 +134,9 @@ func (s *site) eventually(what string, is func() bool) {
 	}
 }
 
-// call makes a request of the API.
-func call(h http.Handler, method, path, typ string, body io.Reader) *httptest.ResponseRecorder {
+// call makes a request of the API; what is its method and path.
+func call(h http.Handler, what, typ string, body io.Reader) *httptest.ResponseRecorder {
+	method, path, _ := strings.Cut(what, " ")
 	r := httptest.NewRequest(method, path, body)
 	if typ != "" {
 		r.Header.Set("Content-Type", typ)
@@ -147,11 +148,11 @@ func call(h http.Handler, method, path, typ string, body io.Reader) *httptest.Re
 
 func postJSON(h http.Handler, path string, v any) *httptest.ResponseRecorder {
 	body, _ := json.Marshal(v) // test values marshal
-	return call(h, "POST", path, "application/json", bytes.NewReader(body))
+	return call(h, "POST "+path, "application/json", bytes.NewReader(body))
 }
 
 func uploadTo(h http.Handler, chatID, name string, data []byte) (file, int) {
-	rec := call(h, "POST", "/api/chat/chats/"+chatID+"/files?name="+url.QueryEscape(name), "", bytes.NewReader(data))
+	rec := call(h, "POST "+"/api/chat/chats/"+chatID+"/files?name="+url.QueryEscape(name), "", bytes.NewReader(data))
 	var f file
 	_ = json.Unmarshal(rec.Body.Bytes(), &f) // an error answer leaves it empty
 	return f, rec.Code
