@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"magpie/agent/llm"
@@ -17,6 +18,8 @@ import (
 	"magpie/agent/llm/openai"
 	"magpie/agent/llm/textcall"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // writer is a model that writes given pieces, and refuses requests that a
 // model without function calling could not be sent.
