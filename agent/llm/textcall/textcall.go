@@ -102,7 +102,7 @@ func (r *reading) add(text string, last bool) bool {
 	for _, s := range r.scanner.next(text, last) {
 		if s.markup {
 			r.calls = append(r.calls, s.calls...)
-			r.gap, r.joint = "", true
+			r.joint = true
 			continue
 		}
 		said := r.gap + s.text

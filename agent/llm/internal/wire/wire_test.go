@@ -249,6 +249,7 @@ func TestIdleCountsOnlyTheServer(t *testing.T) {
 				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &drip{r.Context(), 9 * time.Second, 3}}, nil
 			}),
 		}})
+		read := 0
 		err := client.Post(t.Context(), "http://x", http.Header{}, nil, func(b *Body) error {
 			if _, err := b.buf.ReadByte(); err != nil {
 				return err
@@ -257,11 +258,12 @@ func TestIdleCountsOnlyTheServer(t *testing.T) {
 			if _, err := b.buf.ReadByte(); err != nil {
 				return err
 			}
+			read = 2
 			b.Ended()
 			_, err := b.buf.ReadByte()
 			return err
 		})
-		if !errors.Is(err, errIdle) {
+		if !errors.Is(err, errIdle) || read != 2 {
 			t.Errorf("got %v, want silence only after the end", err)
 		}
 	})
