@@ -92,7 +92,7 @@ func (p *Provider) answer(req llm.Request) answer {
 		case llm.Assistant:
 			from = i + 1
 		case llm.User:
-			zh = chinese(m.Text)
+			zh = chinese(spoken(m.Text))
 		}
 	}
 	var said []string
@@ -103,6 +103,10 @@ func (p *Provider) answer(req llm.Request) answer {
 		case m.Role == llm.Tool:
 			a.text = report(m, zh)
 		case m.Role == llm.User:
+			m.Text = spoken(m.Text)
+			if m.Text == "" && len(m.Images) == 0 {
+				continue // only notes of the program
+			}
 			a = p.understand(question{text: tidy(m.Text), zh: chinese(m.Text), offered: req.Tools}, m)
 		}
 		if a.text != "" {
