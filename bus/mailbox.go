@@ -167,14 +167,28 @@ func (m *Mailbox) feed() {
 	}
 }
 
-// begin reads where the chat stands and what is waiting.
-func (m *Mailbox) begin(ctx context.Context) error {
+// begin reads where the chat stands, unless that is known, and what is waiting.
+func (m *Mailbox) begin(ctx context.Context, unknown bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.readCursor(ctx); err != nil {
-		return err
+	if unknown {
+		if err := m.readCursor(ctx); err != nil {
+			return err
+		}
 	}
 	return m.fill(ctx)
+}
+
+// settled is where the chat stands. The record is kept as long as its tail may
+// be unfinished only.
+func (m *Mailbox) settled() standing {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.standing
+	if !m.read.more {
+		s.record = nil
+	}
+	return s
 }
 
 func (m *Mailbox) readCursor(ctx context.Context) error {

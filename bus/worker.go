@@ -49,7 +49,13 @@ type worker struct {
 	mu    sync.Mutex
 	chats map[chat.SessionKey]*Mailbox // being worked on or queued here; nil before the lease is taken
 	dirty map[chat.SessionKey]bool     // woken again meanwhile; true: by something else than a command
+	// known is where chats stood when they were given back; embedded only,
+	// where nobody else can have held them since.
+	known map[chat.SessionKey]standing
 }
+
+// maxKnown bounds worker.known; beyond it all are forgotten and read again.
+const maxKnown = 10_000
 
 // Own gives every chat that has something waiting, one after the other and
 // each to one worker at a time over all processes, to owner. It blocks until
@@ -70,6 +76,7 @@ func (b *Bus) Own(ctx context.Context, owner Owner, o *WorkerOptions) error {
 	w := &worker{
 		b: b, owner: owner, slots: semaphore.NewWeighted(int64(opts.Turns)), stop: ctx, held: held,
 		chats: map[chat.SessionKey]*Mailbox{}, dirty: map[chat.SessionKey]bool{},
+		known: map[chat.SessionKey]standing{},
 	}
 	unsubscribe, err := b.onWake(w.woken)
 	if err != nil {
@@ -218,17 +225,23 @@ func (w *worker) hold(sid chat.SessionKey, s *slot) error {
 	}
 	w.mu.Lock()
 	mb := w.chats[sid]
+	known, ok := w.known[sid]
+	delete(w.known, sid)
 	w.mu.Unlock()
 	l, ctx, err := w.b.acquire(w.held, string(sid))
 	if err != nil {
 		return err
 	}
 	mb.hold = holding{slot: s, stop: w.stop, orphaned: l.orphaned, begun: time.Now()}
-	if err = mb.begin(ctx); err == nil {
+	if ok {
+		mb.standing = known
+	}
+	if err = mb.begin(ctx, !ok); err == nil {
 		err = w.run(ctx, mb)
 	}
 	l.release()
 	if err == nil {
+		w.remember(mb)
 		// What came between the owner's last look and the release was refused
 		// to other workers: look once more.
 		if left := mb.waiting(w.held); left {
@@ -238,6 +251,19 @@ func (w *worker) hold(sid chat.SessionKey, s *slot) error {
 		}
 	}
 	return err
+}
+
+// remember notes where a chat stands that was given back in good order.
+func (w *worker) remember(mb *Mailbox) {
+	if w.b.srv == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.known) >= maxKnown {
+		clear(w.known)
+	}
+	w.known[mb.sid] = mb.settled()
 }
 
 func (w *worker) run(ctx context.Context, mb *Mailbox) (err error) {

@@ -57,7 +57,22 @@ type Client struct {
 type Options struct {
 	Timeout time.Duration // whole request; DefaultTimeout
 	Idle    time.Duration // silence between two pieces; one minute, at most Timeout
-	HTTP    *http.Client  // http.DefaultClient
+	HTTP    *http.Client  // nil = one of its own
+}
+
+// idleConns is how many connections to the server are kept for the next
+// request: the standard two would have busy chats pay for a new one each time.
+const idleConns = 128
+
+// pool is the standard transport with room for many chats at once.
+func pool() http.RoundTripper {
+	tr, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	tr = tr.Clone()
+	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = idleConns, idleConns
+	return tr
 }
 
 // New returns a client whose errors name the provider and never show key.
@@ -68,7 +83,7 @@ func New(name string, key chat.Secret, o Options) *Client {
 	if o.Idle <= 0 {
 		o.Idle = maxIdle
 	}
-	own := http.Client{}
+	own := http.Client{Transport: pool()}
 	if o.HTTP != nil {
 		own = *o.HTTP
 	}
