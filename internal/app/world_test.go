@@ -57,6 +57,7 @@ type world struct {
 	natsURL string
 	busSync string
 	extra   string // more lines of the configuration
+	models  string // llm.models; "" = the scripted one
 	door    string // the rest of Telegram's section; "" = everybody may come in
 	person  int64
 	sent    *sends // of the chaos run
@@ -91,18 +92,20 @@ func (w *world) config(name string) (path, listen string) {
 	if door == "" {
 		door = `allow: ["*"], stream: false`
 	}
+	models := w.models
+	if models == "" {
+		models = fmt.Sprintf("[{name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}]", w.model.OpenAI())
+	}
 	text := fmt.Sprintf(`data_dir: %s
 log: {level: info}
 bus: {url: %q, sync: %s}
-llm:
-  models:
-    - {name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}
+llm: {models: %s}
 channels:
   telegram: {token: %q, api_base: %s, rate: "off", %s}
 security: {rate_limit: {per_sender: ""}}
 web: {listen: %q}
 %s
-`, dir, w.natsURL, w.busSync, w.model.OpenAI(), w.tg.Token(), w.api, door, listen, w.extra)
+`, dir, w.natsURL, w.busSync, models, w.tg.Token(), w.api, door, listen, w.extra)
 	path = filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
