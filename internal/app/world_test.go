@@ -284,7 +284,13 @@ func (w *world) say(text string) int {
 // wait waits until the private chat shows what ok accepts.
 func (w *world) wait(chat int64, what string, ok func([]telegram.Message) bool) []telegram.Message {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	return w.waitFor(deadline, chat, what, ok)
+}
+
+// waitFor is wait with a bound of its own.
+func (w *world) waitFor(bound time.Duration, chat int64, what string, ok func([]telegram.Message) bool) []telegram.Message {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	msgs, err := w.tg.Wait(ctx, chat, ok)
 	if err != nil {
