@@ -30,7 +30,9 @@ const programDir = "MAGPIE_TEST_PROGRAM_DIR"
 // program is the built bot, the same for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(os.Getenv(programDir), "bot")
-	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "magpie/cmd/bot").CombinedOutput()
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "magpie/cmd/bot")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is shipped
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
@@ -59,6 +61,7 @@ type world struct {
 	natsURL string
 	busSync string
 	extra   string // more lines of the configuration
+	door    string // the rest of Telegram's section; "" = everybody may come in
 	person  int64
 	sent    *sends // of the chaos run
 }
@@ -88,6 +91,10 @@ func (w *world) config(name string) (path, listen string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
+	door := w.door
+	if door == "" {
+		door = `allow: ["*"], stream: false`
+	}
 	text := fmt.Sprintf(`data_dir: %s
 log: {level: info}
 bus: {url: %q, sync: %s}
@@ -95,16 +102,11 @@ llm:
   models:
     - {name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}
 channels:
-  telegram:
-    token: %q
-    api_base: %s
-    allow: ["*"]
-    rate: "off"
-    stream: false
+  telegram: {token: %q, api_base: %s, rate: "off", %s}
 security: {rate_limit: {per_sender: ""}}
 web: {listen: %q}
 %s
-`, dir, w.natsURL, w.busSync, w.model.OpenAI(), w.tg.Token(), w.api, listen, w.extra)
+`, dir, w.natsURL, w.busSync, w.model.OpenAI(), w.tg.Token(), w.api, door, listen, w.extra)
 	path = filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
@@ -162,23 +164,32 @@ func (w *world) start(name string, args ...string) *bot {
 
 func (w *world) startWith(path, listen string, args ...string) *bot {
 	w.t.Helper()
+	b := launch(w.t, filepath.Dir(path), nil, append([]string{"run", "--config", path}, args...)...)
+	b.listen = listen
+	return b
+}
+
+// launch runs the program in a folder that is its home too, with nothing but
+// PATH and env around it.
+func launch(t testing.TB, dir string, env []string, args ...string) *bot {
+	t.Helper()
 	exe, err := program()
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	b := &bot{t: w.t, listen: listen, log: &safeBuffer{}, ended: make(chan error, 1)}
-	b.cmd = exec.Command(exe, append([]string{"run", "--config", path}, args...)...)
-	b.cmd.Dir = filepath.Dir(path)
+	b := &bot{t: t, log: &safeBuffer{}, ended: make(chan error, 1)}
+	b.cmd = exec.Command(exe, args...)
+	b.cmd.Dir = dir
 	b.cmd.Stdout, b.cmd.Stderr = b.log, b.log
-	b.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}
+	b.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, env...)
 	if err := b.cmd.Start(); err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	go func() { b.ended <- b.cmd.Wait() }()
-	w.t.Cleanup(func() {
+	t.Cleanup(func() {
 		b.kill()
-		if w.t.Failed() {
-			w.t.Logf("the bot said:\n%s", b.log.String())
+		if t.Failed() {
+			t.Logf("the bot said:\n%s", b.log.String())
 		}
 	})
 	return b
@@ -229,6 +240,32 @@ func (b *bot) until(what string, cond func() bool, detail func() string) {
 	}
 }
 
+// await is until for a program that may end on the way.
+func (b *bot) await(what string, cond func() bool) {
+	b.t.Helper()
+	end := time.After(deadline)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-end:
+			b.t.Fatalf("never: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// gone reports whether the program has ended.
+func (b *bot) gone() bool {
+	select {
+	case err := <-b.ended:
+		b.ended <- err
+		return true
+	default:
+		return false
+	}
+}
+
 func (b *bot) get(path string) (int, string) {
 	resp, err := http.Get("http://" + b.listen + path)
 	if err != nil {
@@ -272,6 +309,17 @@ func count(msgs []telegram.Message, text string) int {
 		}
 	}
 	return n
+}
+
+func replaceIn(t testing.TB, path, old, with string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.ReplaceAll(text, []byte(old), []byte(with)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func receive[T any](t testing.TB, from <-chan T, what string) T {

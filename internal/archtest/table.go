@@ -38,7 +38,7 @@ func table() []row {
 		{"agent/llm", nil},
 		{"agent/llm/...", []string{"chat", "agent/llm", "agent/llm/internal/..."}},
 		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/when"}},
-		{"agent/llm/llmtest", []string{"chat", "agent/llm", "internal/fakes/..."}},
+		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
 		{"agent/memory", []string{"chat", "internal/kv"}},
 		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "cron/when"}},
@@ -71,7 +71,7 @@ func table() []row {
 // its package's row.
 func forTests() []string {
 	return []string{
-		"agent/llm/llmtest", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
+		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
 		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "tools/tooltest",
 	}
 }

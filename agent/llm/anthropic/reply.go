@@ -229,7 +229,7 @@ func (r *reply) done(history []llm.Message) llm.Reply {
 			m.Calls = append(m.Calls, llm.Call{ID: o.ID, Name: o.Name, Args: o.arguments()})
 		}
 	}
-	wire.Identify(m.Calls, history)
+	llm.Identify(m.Calls, history)
 	return llm.Reply{Message: m, Usage: r.usage, Stop: r.reason(len(m.Calls) > 0), Model: r.model}
 }
 

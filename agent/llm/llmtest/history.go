@@ -43,8 +43,11 @@ func history(t *rapid.T) []llm.Message {
 	args := rapid.SampledFrom([]string{"", "{}", `{"path":"x"}`, "{broken", `"text"`, "[1]", "null"})
 	name := rapid.SampledFrom([]string{"read_file", "list_dir", "gone", "bad name!", "", "名"})
 	thinking := rapid.SampledFrom([]llm.Thinking{
-		{Provider: "anthropic", Text: "t", Signature: "s"}, {Provider: "anthropic", Redacted: "r"},
-		{Provider: "anthropic"}, {Provider: "openai", Text: "t"}, {Provider: "other", Text: "t", Signature: "s"},
+		{Provider: "anthropic", Text: "t", Signature: "s"},
+		{Provider: "anthropic", Redacted: "r"},
+		{Provider: "anthropic"},
+		{Provider: "openai", Text: "t"},
+		{Provider: "other", Text: "t", Signature: "s"},
 	})
 	var out []llm.Message
 	n := 0

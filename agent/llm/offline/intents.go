@@ -11,11 +11,7 @@ type intent func(q question) (answer, bool)
 
 // intents is the table, in the order in which it is tried.
 func intents() []intent {
-	return []intent{
-		greet, thank, bye, wellbeing, whoAreYou, help,
-		currentTime,
-		writeFile, readFile, listFiles,
-	}
+	return append(smallTalk(), currentTime, writeFile, readFile, listFiles)
 }
 
 var (
@@ -46,14 +42,17 @@ func phrase(pattern string, words text) intent {
 	}
 }
 
-var (
-	greet     = phrase(`hi|hello|hey|hiya|yo|good (?:morning|afternoon|evening|day)|hello there|hi there|您?你?好啊?|早上好|早安|早|上午好|中午好|下午好|晚上好|嗨|哈喽|在吗|喂`, greeting)
-	thank     = phrase(`thanks?(?: you)?(?: (?:so|very) much| a lot)?|thx|cheers|多?谢谢?你?了?|感谢|非常感谢|辛苦了`, welcome)
-	bye       = phrase(`bye|goodbye|bye bye|see you(?: later)?|good night|再见|拜拜|晚安|回头见`, farewell)
-	wellbeing = phrase(`how are you(?: doing)?(?: today)?|how is it going|how's it going|what's up|最?近?你?(?:还好|好)吗|怎么样|最近怎么样`, fine)
-	whoAreYou = phrase(`who are you|what are you|what is your name|what's your name|(?:你)?是谁|(?:你)?叫什么(?:名字)?|(?:你)?是什么`, itself)
-	help      = phrase(`help(?: me)?|commands|menu|what (?:can|do) you do|what are you able to do|\?|？|帮助|帮忙|帮|功能|菜单|(?:你)?(?:都)?(?:会|能|能够|可以)?(?:做|干)(?:些)?(?:什么|啥)|怎么用`, helpText)
-)
+// smallTalk is what people say besides asking for something.
+func smallTalk() []intent {
+	return []intent{
+		phrase(`hi|hello|hey|hiya|yo|good (?:morning|afternoon|evening|day)|hello there|hi there|您?你?好啊?|早上好|早安|早|上午好|中午好|下午好|晚上好|嗨|哈喽|在吗|喂`, greeting),
+		phrase(`thanks?(?: you)?(?: (?:so|very) much| a lot)?|thx|cheers|多?谢谢?你?了?|感谢|非常感谢|辛苦了`, welcome),
+		phrase(`bye|goodbye|bye bye|see you(?: later)?|good night|再见|拜拜|晚安|回头见`, farewell),
+		phrase(`how are you(?: doing)?(?: today)?|how is it going|how's it going|what's up|最?近?你?(?:还好|好)吗|怎么样|最近怎么样`, fine),
+		phrase(`who are you|what are you|what is your name|what's your name|(?:你)?是谁|(?:你)?叫什么(?:名字)?|(?:你)?是什么`, itself),
+		phrase(`help(?: me)?|commands|menu|what (?:can|do) you do|what are you able to do|\?|？|帮助|帮忙|帮|功能|菜单|(?:你)?(?:都)?(?:会|能|能够|可以)?(?:做|干)(?:些)?(?:什么|啥)|怎么用`, helpText),
+	}
+}
 
 var (
 	timeEN = regexp.MustCompile(`(?i)^(?:(?:tell me |do you know )?what(?:'s| is)? ?(?:the )?(?:current )?(?:time|date|day)(?: is it| it is| today)?|(?:the )?(?:current )?time|(?:today's )?date|what day is (?:it|today))(?: (?:right )?now)?(?: (?:in|at|for) (.+?))?(?: (?:right )?now)?$`)

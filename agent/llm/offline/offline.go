@@ -8,7 +8,6 @@ package offline
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -93,7 +92,7 @@ func (p *Provider) answer(req llm.Request) answer {
 		case llm.Assistant:
 			from = i + 1
 		case llm.User:
-			zh = chinese(m.Text)
+			zh = chinese(spoken(m.Text))
 		}
 	}
 	var said []string
@@ -104,6 +103,10 @@ func (p *Provider) answer(req llm.Request) answer {
 		case m.Role == llm.Tool:
 			a.text = report(m, zh)
 		case m.Role == llm.User:
+			m.Text = spoken(m.Text)
+			if m.Text == "" && len(m.Images) == 0 {
+				continue // only notes of the program
+			}
 			a = p.understand(question{text: tidy(m.Text), zh: chinese(m.Text), offered: req.Tools}, m)
 		}
 		if a.text != "" {
@@ -114,6 +117,7 @@ func (p *Provider) answer(req llm.Request) answer {
 	if len(said) == 0 && len(calls) == 0 {
 		said = append(said, say(zh, nothing))
 	}
+	llm.Identify(calls, req.Messages)
 	return answer{strings.Join(said, "\n\n"), calls}
 }
 
@@ -142,7 +146,7 @@ func (q question) call(tool string, args map[string]string) answer {
 	if err != nil { // a map of strings always encodes
 		return answer{text: say(q.zh, noModel)}
 	}
-	return answer{calls: []llm.Call{{ID: "call_" + strings.ToLower(rand.Text()[:16]), Name: tool, Args: string(raw)}}}
+	return answer{calls: []llm.Call{{Name: tool, Args: string(raw)}}}
 }
 
 // chinese says whether a text is answered in Chinese: as soon as it has a Han

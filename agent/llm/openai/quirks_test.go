@@ -1,13 +1,17 @@
 package openai_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -107,63 +111,17 @@ func TestStreamsAsServersReallySendThem(t *testing.T) {
 	}
 }
 
-func TestCallsAsServersReallySendThem(t *testing.T) {
-	a, b := llm.Call{ID: "a", Name: "read_file", Args: `{"path":"x"}`}, llm.Call{ID: "b", Name: "list_dir", Args: `{}`}
-	for name, c := range map[string]struct {
-		body string
-		want []llm.Call
-	}{
-		"by the book": {sse(
-			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"read_file","arguments":""}}]}`,
-			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"pa"}}]}`,
-			`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"list_dir","arguments":"{}"}}]}`,
-			`{"tool_calls":[{"index":0,"function":{"arguments":"th\":\"x\"}"}}]}`,
-		), []llm.Call{a, b}},
-		"no index": {sse(
-			`{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{\"pa"}}]}`,
-			`{"tool_calls":[{"function":{"arguments":"th\":\"x\"}"}}]}`,
-			`{"tool_calls":[{"id":"b","function":{"name":"list_dir","arguments":"{}"}}]}`,
-		), []llm.Call{a, b}},
-		"no index, no ids": {sse(
-			`{"tool_calls":[{"function":{"name":"read_file","arguments":"{\"path\":\"x\"}"}},{"function":{"name":"list_dir","arguments":"{}"}}]}`,
-		), []llm.Call{a, b}},
-		"no ids, the same tool twice": {sse(
-			`{"tool_calls":[{"function":{"name":"list_dir","arguments":"{}"}}]}`,
-			`{"tool_calls":[{"function":{"name":"list_dir","arguments":"{}"}}]}`,
-		), []llm.Call{b, b}},
-		"index always 0": {sse(
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\":\"x\"}"}}]}`,
-			`{"tool_calls":[{"index":0,"id":"b","function":{"name":"list_dir","arguments":"{}"}}]}`,
-		), []llm.Call{a, b}},
-		"name repeated": {sse(
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\""}}]}`,
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":":\"x\"}"}}]}`,
-		), []llm.Call{a}},
-		"name repeated without ids": {sse(
-			`{"tool_calls":[{"function":{"name":"read_file","arguments":"{\"path\""}}]}`,
-			`{"tool_calls":[{"function":{"name":"read_file","arguments":":\"x\"}"}}]}`,
-			`{"tool_calls":[{"function":{"name":"read_file","arguments":""}}]}`,
-		), []llm.Call{a}},
-		"name in pieces": {sse(
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_"}}]}`,
-			`{"tool_calls":[{"index":0,"function":{"name":"file","arguments":"{\"path\":\"x\"}"}}]}`,
-		), []llm.Call{a}},
-		"a new id with every piece": {sse(
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\""}}]}`,
-			`{"tool_calls":[{"index":0,"id":"a2","function":{"arguments":":\"x\"}"}}]}`,
-		), []llm.Call{a}},
-		"arguments as an object": {sse(
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":{"path":"x"}}}]}`,
-		), []llm.Call{a}},
-		"no arguments": {sse(
-			`{"tool_calls":[{"index":0,"id":"b","function":{"name":"list_dir","arguments":null}}]}`,
-			`{"tool_calls":null}`,
-		), []llm.Call{b}},
-		"whole, object, no ids": {
-			`{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"read_file","arguments":{"path":"x"}}},{"id":"","function":{"name":"list_dir","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
-			[]llm.Call{a, b},
-		},
-	} {
+// callCase is a body and the calls that it means; ids are checked by llmtest.
+type callCase struct {
+	body string
+	want []llm.Call
+}
+
+var readX, listDir = llm.Call{ID: "a", Name: "read_file", Args: `{"path":"x"}`}, llm.Call{ID: "b", Name: "list_dir", Args: `{}`}
+
+func checkCalls(t *testing.T, cases map[string]callCase) {
+	t.Helper()
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, _ := serve(t, openai.Config{}, c.body)
 			r := ask(t, p)
@@ -172,6 +130,70 @@ func TestCallsAsServersReallySendThem(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWhichCallAPieceBelongsTo(t *testing.T) {
+	checkCalls(t, map[string]callCase{
+		"by the book": {sse(
+			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"read_file","arguments":""}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"pa"}}]}`,
+			`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"list_dir","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"arguments":"th\":\"x\"}"}}]}`,
+		), []llm.Call{readX, listDir}},
+		"no index": {sse(
+			`{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{\"pa"}}]}`,
+			`{"tool_calls":[{"function":{"arguments":"th\":\"x\"}"}}]}`,
+			`{"tool_calls":[{"id":"b","function":{"name":"list_dir","arguments":"{}"}}]}`,
+		), []llm.Call{readX, listDir}},
+		"no index, no ids": {sse(
+			`{"tool_calls":[{"function":{"name":"read_file","arguments":"{\"path\":\"x\"}"}},{"function":{"name":"list_dir","arguments":"{}"}}]}`,
+		), []llm.Call{readX, listDir}},
+		"no ids, the same tool twice": {sse(
+			`{"tool_calls":[{"function":{"name":"list_dir","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"function":{"name":"list_dir","arguments":"{}"}}]}`,
+		), []llm.Call{listDir, listDir}},
+		"index always 0": {sse(
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\":\"x\"}"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"b","function":{"name":"list_dir","arguments":"{}"}}]}`,
+		), []llm.Call{readX, listDir}},
+		"name repeated": {sse(
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\""}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":":\"x\"}"}}]}`,
+		), []llm.Call{readX}},
+		"name repeated without ids": {sse(
+			`{"tool_calls":[{"function":{"name":"read_file","arguments":"{\"path\""}}]}`,
+			`{"tool_calls":[{"function":{"name":"read_file","arguments":":\"x\"}"}}]}`,
+			`{"tool_calls":[{"function":{"name":"read_file","arguments":""}}]}`,
+		), []llm.Call{readX}},
+		"name in pieces": {sse(
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_"}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"name":"file","arguments":"{\"path\":\"x\"}"}}]}`,
+		), []llm.Call{readX}},
+		"a new id with every piece": {sse(
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\""}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a2","function":{"arguments":":\"x\"}"}}]}`,
+		), []llm.Call{readX}},
+		"name after its arguments": {sse(
+			`{"tool_calls":[{"id":"a","function":{"arguments":"{\"path\":\"x\"}"}}]}`,
+			`{"tool_calls":[{"function":{"name":"read_file"}}]}`,
+		), []llm.Call{readX}},
+	})
+}
+
+func TestHowArgumentsAreWritten(t *testing.T) {
+	checkCalls(t, map[string]callCase{
+		"as an object": {sse(
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":{"path":"x"}}}]}`,
+		), []llm.Call{readX}},
+		"no arguments": {sse(
+			`{"tool_calls":[{"index":0,"id":"b","function":{"name":"list_dir","arguments":null}}]}`,
+			`{"tool_calls":null}`,
+		), []llm.Call{listDir}},
+		"whole, object, no ids": {
+			`{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"read_file","arguments":{"path":"x"}}},{"id":"","function":{"name":"list_dir","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
+			[]llm.Call{readX, listDir},
+		},
+	})
 }
 
 func TestReasoningAndUsage(t *testing.T) {
@@ -268,6 +290,45 @@ func TestErrorInsideAStream(t *testing.T) {
 			t.Errorf("%s: got %v after %d requests, want %s after two", body, s.Err, len(c.sent), want)
 		}
 	}
+}
+
+// open is a body that stays open when everything has been sent.
+type open struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (o open) Read(p []byte) (int, error) {
+	if n, err := o.Reader.Read(p); err == nil {
+		return n, nil
+	}
+	<-o.ctx.Done()
+	return 0, o.ctx.Err()
+}
+
+func (open) Close() error { return nil }
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A server that says why the reply ended, but neither [DONE] nor goodbye, costs
+// seconds and not the whole patience. (The clock is synctest's.)
+func TestFinishedButLeftOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := openai.New(openai.Config{Model: "m", HTTP: &http.Client{
+			Transport: transport(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: open{strings.NewReader(sse(`{"content":"hi"}`)), r.Context()}}, nil
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if r := ask(t, p); r.Message.Text != "hi" || time.Since(start) > 10*time.Second {
+			t.Errorf("got %q after %v", r.Message.Text, time.Since(start))
+		}
+	})
 }
 
 func TestRefusalOfTheModelIsShown(t *testing.T) {

@@ -217,7 +217,7 @@ func (r *reply) delta(d *delta) error {
 
 func (r *reply) done(history []llm.Message) llm.Reply {
 	m := llm.Message{Role: llm.Assistant, Text: r.text.String(), Calls: r.calls.list()}
-	wire.Identify(m.Calls, history)
+	llm.Identify(m.Calls, history)
 	if r.thinking.Len() > 0 {
 		m.Thinking = []llm.Thinking{{Provider: thinker, Text: r.thinking.String()}}
 	}

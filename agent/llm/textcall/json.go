@@ -1,7 +1,6 @@
 package textcall
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -15,11 +14,6 @@ var (
 	argsKeys = []string{"arguments", "args", "parameters", "params", "input"}
 	wrapKeys = []string{"tool_call", "tool_calls", "function_call"}
 )
-
-// newCall makes a call with an id of its own.
-func newCall(name, args string) llm.Call {
-	return llm.Call{ID: "call_" + strings.ToLower(rand.Text()[:16]), Name: name, Args: args}
-}
 
 // firstKey says whether an object begins with a key that a call has.
 func firstKey(s string) verdict {
@@ -106,12 +100,12 @@ func (s *scanner) fromObject(raw json.RawMessage, loose bool) []llm.Call {
 	case argsKey == "" && !isTool && !(loose && key == "tool"):
 		return nil
 	case argsKey == "" || string(args) == "null":
-		return []llm.Call{newCall(text, "{}")}
+		return []llm.Call{{Name: text, Args: "{}"}}
 	}
 	if written, ok := str(args); ok {
-		return []llm.Call{newCall(text, written)}
+		return []llm.Call{{Name: text, Args: written}}
 	}
-	return []llm.Call{newCall(text, string(args))}
+	return []llm.Call{{Name: text, Args: string(args)}}
 }
 
 func first(o map[string]json.RawMessage, keys []string) (json.RawMessage, string) {

@@ -59,7 +59,7 @@ func (s *scanner) tag(text string) (found, verdict) {
 		return found{}, no
 	}
 	if strings.HasSuffix(head, "/") {
-		return found{end + 1, []llm.Call{newCall(name, "{}")}}, yes
+		return found{end + 1, []llm.Call{{Name: name, Args: "{}"}}}, yes
 	}
 	return s.element(text, body, name, name)
 }
@@ -120,7 +120,7 @@ func (s *scanner) wrapped(text, body, tag string) (found, verdict) {
 	}
 	if m := jsonName.FindStringSubmatch(inner); m != nil {
 		// Broken JSON: the executor tells the model what is wrong with it.
-		return found{n, []llm.Call{newCall(m[1], strings.TrimSpace(inner))}}, yes
+		return found{n, []llm.Call{{Name: m[1], Args: strings.TrimSpace(inner)}}}, yes
 	}
 	return found{n: n}, no
 }
@@ -134,7 +134,7 @@ func (s *scanner) element(text, body, tag, name string) (found, verdict) {
 	n += len(text) - len(body)
 	trimmed := strings.TrimSpace(inner)
 	if _, ok := members([]byte(trimmed)); ok {
-		return found{n, []llm.Call{newCall(name, trimmed)}}, yes
+		return found{n, []llm.Call{{Name: name, Args: trimmed}}}, yes
 	}
 	args, ok := s.arguments(name, trimmed)
 	switch {
@@ -143,7 +143,7 @@ func (s *scanner) element(text, body, tag, name string) (found, verdict) {
 	case !ok || name == "":
 		return found{n: n}, no
 	}
-	return found{n, []llm.Call{newCall(name, args)}}, yes
+	return found{n, []llm.Call{{Name: name, Args: args}}}, yes
 }
 
 // arguments reads <parameter name="x">…</parameter>, <parameter=x>… and

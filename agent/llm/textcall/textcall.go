@@ -9,6 +9,7 @@ package textcall
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"magpie/agent/llm"
@@ -55,7 +56,7 @@ func (p *provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ev
 				yield(llm.Event{}, err)
 				return
 			case ev.Done != nil:
-				r.finish(*ev.Done, len(req.Tools) > 0)
+				r.finish(*ev.Done, req)
 				return
 			case ev.Thinking != "" && !yield(llm.Event{Thinking: ev.Thinking}, nil):
 				return
@@ -101,7 +102,7 @@ func (r *reading) add(text string, last bool) bool {
 	for _, s := range r.scanner.next(text, last) {
 		if s.markup {
 			r.calls = append(r.calls, s.calls...)
-			r.gap, r.joint = "", true
+			r.joint = true
 			continue
 		}
 		said := r.gap + s.text
@@ -129,7 +130,7 @@ func (r *reading) say(text string) bool {
 }
 
 // finish yields the reply. Without tools on offer, calls are dropped.
-func (r *reading) finish(done llm.Reply, offered bool) {
+func (r *reading) finish(done llm.Reply, req llm.Request) {
 	if r.scanner.seen == 0 && done.Message.Text != "" { // nothing was streamed
 		if !r.add(done.Message.Text, true) {
 			return
@@ -141,8 +142,9 @@ func (r *reading) finish(done llm.Reply, offered bool) {
 		return
 	}
 	done.Message.Text = r.text.String()
-	if offered {
-		done.Message.Calls = append(done.Message.Calls, r.calls...)
+	if len(req.Tools) > 0 {
+		done.Message.Calls = append(slices.Clone(done.Message.Calls), r.calls...)
+		llm.Identify(done.Message.Calls, req.Messages)
 	}
 	switch {
 	case len(done.Message.Calls) > 0 && done.Stop == llm.StopEnd:

@@ -4,17 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"magpie/agent/llm"
 	"magpie/agent/llm/llmtest"
+	"magpie/agent/llm/openai"
 	"magpie/agent/llm/textcall"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // writer is a model that writes given pieces, and refuses requests that a
 // model without function calling could not be sent.
@@ -257,5 +262,22 @@ func FuzzParser(f *testing.F) {
 		if diff := cmp.Diff(whole.Reply.Message.Calls, parts.Reply.Message.Calls, noIDs); diff != "" {
 			t.Errorf("calls differ:\n%s", diff)
 		}
+	})
+}
+
+// A wrapped provider keeps every rule that the provider keeps, and native
+// calls of a model that has them after all.
+func TestConformance(t *testing.T) {
+	llmtest.Run(t, func(t *testing.T, to llmtest.Target) llm.Provider {
+		tr := &http.Transport{}
+		t.Cleanup(tr.CloseIdleConnections)
+		p, err := openai.New(openai.Config{
+			Name: "main", BaseURL: to.Server.OpenAI(), APIKey: llmtest.Key, Model: "fake",
+			Timeout: to.Timeout, Idle: to.Idle, HTTP: &http.Client{Transport: tr},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return textcall.Wrap(p, textcall.FormatJSON)
 	})
 }

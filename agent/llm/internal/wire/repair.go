@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -67,23 +66,6 @@ func legal(r rune) rune {
 		return r
 	default:
 		return '_'
-	}
-}
-
-// Identify gives an id to every call that lacks one, or has one that another
-// call of the conversation has.
-func Identify(calls []llm.Call, history []llm.Message) {
-	used := map[string]bool{"": true}
-	for _, m := range history {
-		for _, c := range m.Calls {
-			used[c.ID] = true
-		}
-	}
-	for i := range calls {
-		if used[calls[i].ID] {
-			calls[i].ID = "call_" + strings.ToLower(rand.Text()[:16])
-		}
-		used[calls[i].ID] = true
 	}
 }
 
