@@ -57,22 +57,28 @@ func (b *Bus) acquire(ctx context.Context, key string) (*lease, context.Context,
 
 // Hold runs fn while this process alone, of all that ask, holds the name; it
 // waits for its turn, and runs fn again whenever fn has returned. The context
-// of fn ends with ctx and before the lease does. It blocks until ctx ends and fn
-// has returned.
-func (b *Bus) Hold(ctx context.Context, name string, fn func(ctx context.Context) error) error {
-	return b.hold(ctx, ctx, "hold."+encodeToken(name), fn)
+// of fn ends with ctx and before the lease does. elsewhere, if not nil, is told
+// each time that somebody else turns out to hold the name. It blocks until ctx
+// ends and fn has returned.
+func (b *Bus) Hold(ctx context.Context, name string, fn func(ctx context.Context) error, elsewhere func()) error {
+	return b.hold(ctx, ctx, "hold."+encodeToken(name), fn, elsewhere)
 }
 
 // hold is Hold with two contexts: stop ends the waiting, work is the parent of
 // fn's.
-func (b *Bus) hold(stop, work context.Context, key string, fn func(ctx context.Context) error) error {
+func (b *Bus) hold(stop, work context.Context, key string, fn func(ctx context.Context) error, elsewhere func()) error {
 	for stop.Err() == nil {
 		l, held, err := b.acquire(work, key)
 		if err == nil {
 			err = fn(held)
 			l.release()
 		}
-		if err != nil && !errors.Is(err, errHeld) && stop.Err() == nil {
+		switch {
+		case errors.Is(err, errHeld):
+			if elsewhere != nil {
+				elsewhere()
+			}
+		case err != nil && stop.Err() == nil:
 			b.log.Warn("lease is asked for again", "lease", key, "err", err)
 		}
 		select {

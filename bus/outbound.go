@@ -57,7 +57,7 @@ func (b *Bus) Dispatch(ctx context.Context, channel string, h Handler[chat.Outbo
 		holding(true)
 		defer holding(false)
 		return b.drain(ctx, held, channel, h)
-	})
+	}, nil)
 }
 
 // drain consumes the queue while the lease is held. The consumer is made anew

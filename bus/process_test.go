@@ -318,6 +318,7 @@ func TestHoldIsForOneAtATime(t *testing.T) {
 	b := bustest.New(t)
 	var mu sync.Mutex
 	inside, turns := 0, map[string]int{}
+	elsewhere := map[string]int{}
 	hold := func(name string) {
 		background(t, func(ctx context.Context) error {
 			return b.Hold(ctx, "telegram", func(ctx context.Context) error {
@@ -329,10 +330,18 @@ func TestHoldIsForOneAtATime(t *testing.T) {
 				inside--
 				mu.Unlock()
 				return nil
+			}, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				elsewhere[name]++
 			})
 		})
 	}
 	hold("a")
 	hold("b")
-	until(t, "both had their turn", func() bool { mu.Lock(); defer mu.Unlock(); return turns["a"] > 1 && turns["b"] > 1 })
+	until(t, "both had their turn and knew of the other's", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return min(turns["a"], turns["b"]) > 1 && elsewhere["a"]+elsewhere["b"] > 0
+	})
 }

@@ -48,6 +48,8 @@ type door struct {
 	// leads is true while this process delivers the channel's queue, and so
 	// shows what is being written.
 	leads atomic.Bool
+	// standby is true while another process speaks to the platform.
+	standby atomic.Bool
 }
 
 func (p *program) newDoors(b *brain) (*doors, error) {
@@ -189,7 +191,11 @@ func (d *doors) receivers() []func(context.Context) error {
 			continue
 		}
 		parts = append(parts, func(ctx context.Context) error {
-			return d.p.bus.Hold(ctx, "channel "+door.cfg.Name, d.receive(door))
+			receive := d.receive(door)
+			return d.p.bus.Hold(ctx, "channel "+door.cfg.Name, func(ctx context.Context) error {
+				door.standby.Store(false)
+				return receive(ctx)
+			}, func() { door.standby.Store(true) })
 		})
 	}
 	return parts
@@ -280,7 +286,8 @@ func (d *doors) hooks() map[string]http.Handler {
 	return all
 }
 
-// problems names the channels that have not connected yet, or were given up.
+// problems names the channels that have not connected yet, or were given up; not
+// those that another process is connected to.
 func (d *doors) problems() []console.Problem {
 	var all []console.Problem
 	for _, door := range d.all {
@@ -292,6 +299,7 @@ func (d *doors) problems() []console.Problem {
 		switch {
 		case st.Stopped:
 			all = append(all, console.Problem{What: what, Why: "stopped: " + st.LastError})
+		case door.standby.Load(): // ready to take over, which is all that it can be
 		case !st.Once && st.LastError != "":
 			all = append(all, console.Problem{What: what, Why: "not connected: " + st.LastError})
 		case !st.Once:

@@ -61,6 +61,7 @@ type world struct {
 	natsURL string
 	busSync string
 	extra   string // more lines of the configuration
+	models  string // llm.models; "" = the scripted one
 	door    string // the rest of Telegram's section; "" = everybody may come in
 	person  int64
 	sent    *sends // of the chaos run
@@ -95,18 +96,20 @@ func (w *world) config(name string) (path, listen string) {
 	if door == "" {
 		door = `allow: ["*"], stream: false`
 	}
+	models := w.models
+	if models == "" {
+		models = fmt.Sprintf("[{name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}]", w.model.OpenAI())
+	}
 	text := fmt.Sprintf(`data_dir: %s
 log: {level: info}
 bus: {url: %q, sync: %s}
-llm:
-  models:
-    - {name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}
+llm: {models: %s}
 channels:
   telegram: {token: %q, api_base: %s, rate: "off", %s}
 security: {rate_limit: {per_sender: ""}}
 web: {listen: %q}
 %s
-`, dir, w.natsURL, w.busSync, w.model.OpenAI(), w.tg.Token(), w.api, door, listen, w.extra)
+`, dir, w.natsURL, w.busSync, models, w.tg.Token(), w.api, door, listen, w.extra)
 	path = filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
@@ -284,7 +287,13 @@ func (w *world) say(text string) int {
 // wait waits until the private chat shows what ok accepts.
 func (w *world) wait(chat int64, what string, ok func([]telegram.Message) bool) []telegram.Message {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	return w.waitFor(deadline, chat, what, ok)
+}
+
+// waitFor is wait with a bound of its own.
+func (w *world) waitFor(bound time.Duration, chat int64, what string, ok func([]telegram.Message) bool) []telegram.Message {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	msgs, err := w.tg.Wait(ctx, chat, ok)
 	if err != nil {
