@@ -194,7 +194,7 @@ func (t *turn) expire(ctx context.Context) {
 }
 
 func (t *turn) typing() (first *time.Timer, every time.Duration) {
-	first = time.NewTimer(0)
+	first = time.NewTimer(typingDelay)
 	every = max(t.d.limits.Typing*4/5, time.Second)
 	if _, ok := t.d.ch.(channels.Typer); !ok || t.d.limits.Typing <= 0 {
 		first.Stop()
@@ -210,13 +210,29 @@ func (t *turn) showTyping(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 	defer cancel()
+	var wg sync.WaitGroup
+	shown := make(chan struct{})
+	wg.Go(func() {
+		select {
+		case <-t.taken: // the answer must not wait for a courtesy
+			cancel()
+		case <-shown:
+		}
+	})
 	err := t.d.ch.(channels.Typer).Typing(ctx, t.addr)
+	close(shown)
+	wg.Wait()
 	if channels.KindOf(err) == channels.RateLimited {
 		t.d.gov.limited(t.addr, retryAfter(err))
 	}
 }
 
-const typingTimeout = 10 * time.Second
+const (
+	// typingDelay: an answer that comes sooner needs no sign that it is coming,
+	// and the call would cost as much as the answer itself.
+	typingDelay   = 300 * time.Millisecond
+	typingTimeout = 10 * time.Second
+)
 
 // claim takes the draft of the turn that out is the answer of: from here on
 // nobody else touches it. nil when there is none.
