@@ -60,10 +60,18 @@ func TestBusyModes(t *testing.T) {
 	}{
 		agent.Steer: {[]string{"a+b+c"}, [][]string{{"in:1", "in:2", "in:3"}}, 2, "a|→read|x|b|c"},
 		agent.Queue: {[]string{"a", "b", "c"}, [][]string{{"in:1"}, {"in:2"}, {"in:3"}}, 6, "a|→read|x|a|b|→read|x|b|c|→read|x"},
-		agent.Collect: {[]string{"a", "b+c"}, [][]string{{"in:1"}, {"in:2", "in:3"}}, 4,
-			"a|→read|x|a|b|c|→read|x"},
-		agent.Interrupt: {[]string{"thinking 1", "thinking 2", "c"}, [][]string{{"in:1"}, {"in:2"}, {"in:4"}}, 4,
-			"a|thinking 1\n\n[interrupted by the person's next message]|b|thinking 2\n\n[interrupted by the person's next message]|c|→read|x"},
+		agent.Collect: {
+			[]string{"a", "b+c"},
+			[][]string{{"in:1"}, {"in:2", "in:3"}},
+			4,
+			"a|→read|x|a|b|c|→read|x",
+		},
+		agent.Interrupt: {
+			[]string{"thinking 1", "thinking 2", "c"},
+			[][]string{{"in:1"}, {"in:2"}, {"in:4"}},
+			4,
+			"a|thinking 1\n\n[interrupted by the person's next message]|b|thinking 2\n\n[interrupted by the person's next message]|c|→read|x",
+		},
 	}
 	for mode, tt := range tests {
 		t.Run(string(mode), func(t *testing.T) {

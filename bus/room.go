@@ -79,6 +79,7 @@ func (b *Bus) watchRoom() {
 		}
 	}
 }
+
 func (b *Bus) storeUse() (used, limit int64) {
 	if b.srv != nil {
 		v, err := b.srv.Jsz(nil)

@@ -90,7 +90,8 @@ func fetcher(t *testing.T, log *tools.Audit) *tools.Executor {
 	if err := reg.Register(tools.New(spec, func(_ context.Context, _ tools.Scope, in struct {
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers,omitempty"`
-	}) (tools.Result, error) {
+	},
+	) (tools.Result, error) {
 		if in.URL == "bad" {
 			return tools.Result{}, tools.Errorf(tools.NotFound, "no such host")
 		}

@@ -53,15 +53,21 @@ func TestResults(t *testing.T) {
 		{"a tool cannot fake the flags", func(context.Context, tools.Scope) (tools.Result, error) {
 			return tools.Result{Tool: "other", CallID: "x", Err: tools.Failed, Text: "x"}, nil
 		}, tools.Result{OK: true, Text: "x"}},
-		{"plain error", func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{OK: true}, cause },
-			tools.Result{Err: tools.Failed, Text: "error (execution_failed): disk full"}},
+		{
+			"plain error", func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{OK: true}, cause },
+			tools.Result{Err: tools.Failed, Text: "error (execution_failed): disk full"},
+		},
 		{"explained error", func(context.Context, tools.Scope) (tools.Result, error) {
 			return tools.Result{}, fmt.Errorf("wrapped: %w", tools.Errorf(tools.NotFound, "no %q; want %q", "a", "b"))
 		}, tools.Result{Err: tools.NotFound, Text: `error (not_found): no "a"; want "b"`}},
-		{"panic", func(context.Context, tools.Scope) (tools.Result, error) { panic("secret detail") },
-			tools.Result{Err: tools.Failed, Text: "error (execution_failed): t broke down: a mistake in the program, not in the arguments. Go on without it."}},
-		{"invalid UTF-8", func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{Text: "a\xffb"}, nil },
-			tools.Result{OK: true, Text: "a\uFFFDb"}},
+		{
+			"panic", func(context.Context, tools.Scope) (tools.Result, error) { panic("secret detail") },
+			tools.Result{Err: tools.Failed, Text: "error (execution_failed): t broke down: a mistake in the program, not in the arguments. Go on without it."},
+		},
+		{
+			"invalid UTF-8", func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{Text: "a\xffb"}, nil },
+			tools.Result{OK: true, Text: "a\uFFFDb"},
+		},
 	} {
 		res := run(t, with(t, nil, tools.Spec{}, c.fn), "t", "")
 		if res.Started.IsZero() || res.Duration < 0 {

@@ -76,7 +76,8 @@ func TestReadsAreReused(t *testing.T) {
 	read := tools.New(tools.Spec{Name: "read", Description: "Reads a thing.", Category: tools.File, Effect: tools.Reads},
 		func(_ context.Context, _ tools.Scope, in struct {
 			A int `json:"a,omitempty"`
-		}) (tools.Result, error) {
+		},
+		) (tools.Result, error) {
 			calls++
 			if in.A == 9 {
 				return tools.Result{}, errors.New("broken")

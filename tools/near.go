@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"magpie/internal/near"
 )
 
 // These bound the work of Nearest: names of people's tools and files are
@@ -25,7 +27,7 @@ func Nearest(word string, choices []string) []string {
 	w := fold(word)
 	for _, c := range choices[:min(len(choices), nearChoices)] {
 		f := fold(c)
-		far, part := distance(w, f), within(w, f) || within(f, w)
+		far, part := near.Distance(string(w), string(f)), within(w, f) || within(f, w)
 		if far <= max(1, min(len(w), len(f))/3) || part {
 			hits = append(hits, hit{c, far})
 		}
@@ -49,30 +51,6 @@ func within(a, b []rune) bool {
 func fold(s string) []rune {
 	r := []rune(strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s)))
 	return r[:min(len(r), nearRunes)]
-}
-
-// distance counts the insertions, deletions, substitutions and swaps of
-// neighbours that lead from a to b.
-func distance(a, b []rune) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }
 
 // quoted writes `"a", "b" or "c"`.

@@ -27,14 +27,16 @@ func guarded(t *testing.T, a tools.Approver, rules ...tools.Rule) *tools.Executo
 		func(context.Context, tools.Scope, struct {
 			Command string `json:"command"`
 			Dir     string `json:"dir,omitempty"`
-		}) (tools.Result, error) {
+		},
+		) (tools.Result, error) {
 			return tools.Result{Text: "ran"}, nil
 		})
 	open := tools.New(tools.Spec{Name: "open", Description: "Opens a file.", Category: tools.File, Effect: tools.Reads, Main: "path"},
 		func(context.Context, tools.Scope, struct {
 			Path string `json:"path,omitempty"`
 			N    int    `json:"n,omitempty"`
-		}) (tools.Result, error) {
+		},
+		) (tools.Result, error) {
 			return tools.Result{Text: "opened"}, nil
 		}, tools.WithSubject(path.Clean))
 	if err := reg.RegisterAll(exec, open); err != nil {

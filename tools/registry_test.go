@@ -70,7 +70,8 @@ func TestRegisterRefuses(t *testing.T) {
 func TestParametersThatCannotBeDescribed(t *testing.T) {
 	call := func(context.Context, tools.Scope, struct {
 		A int `json:"a" rule:"mni=1"`
-	}) (tools.Result, error) {
+	},
+	) (tools.Result, error) {
 		return tools.Result{}, nil
 	}
 	spec := tools.Spec{Name: "a", Description: "Does a.", Category: tools.Custom, Effect: tools.Acts}
@@ -88,12 +89,14 @@ func TestParametersThatCannotBeDescribed(t *testing.T) {
 		tools.New(spec, func(context.Context, tools.Scope, nested) (tools.Result, error) { return tools.Result{}, nil }),
 		tools.New(spec, func(context.Context, tools.Scope, struct {
 			A int `json:"a" rule:"default=x"`
-		}) (tools.Result, error) {
+		},
+		) (tools.Result, error) {
 			return tools.Result{}, nil
 		}),
 		tools.New(spec, func(context.Context, tools.Scope, struct {
 			A string `json:"a" rule:"pattern=("`
-		}) (tools.Result, error) {
+		},
+		) (tools.Result, error) {
 			return tools.Result{}, nil
 		}),
 	} {
@@ -150,7 +153,8 @@ func TestDefinitions(t *testing.T) {
 		Name string `json:"name" jsonschema:"Whom." rule:"minlen=1"`
 		Lang string `json:"lang,omitempty" jsonschema:"Language." rule:"enum=en|zh,default=en"`
 		Old  string `json:"old,omitempty" rule:"hidden"`
-	}) (tools.Result, error) {
+	},
+	) (tools.Result, error) {
 		return tools.Result{}, nil
 	})); err != nil {
 		t.Fatal(err)

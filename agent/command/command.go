@@ -143,7 +143,7 @@ func (s *Set) answer(ctx context.Context, word string, r *request) (string, erro
 		}
 		return e.run(ctx, s, r)
 	}
-	if e := near(word); e != nil {
+	if e := nearMiss(word); e != nil {
 		return fmt.Sprintf(r.pick("I do not know /%s. Did you mean /%s?", "没有 /%s 这个命令。您是想用 /%s 吗？"), word, r.pick(e.names[0], e.names[1])), nil
 	}
 	return "", nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"magpie/internal/near"
 )
 
 // Is says whether a text is for Handle instead of the model: a known command
@@ -11,7 +13,7 @@ import (
 // hosts", "/shrug") goes to the model.
 func Is(text string) bool {
 	word, _, ok := split(text)
-	return ok && (find(word) != nil || near(word) != nil)
+	return ok && (find(word) != nil || nearMiss(word) != nil)
 }
 
 // maxWord is longer than any command, in bytes: what is longer is no typing
@@ -69,7 +71,7 @@ func find(word string) *entry {
 // letters one, but no more than half of what was typed ("/tmp" is not
 // "/stop"). Shorter names have none, and neither have the further names:
 // "/post" must not become "/cost".
-func near(word string) *entry {
+func nearMiss(word string) *entry {
 	var best *entry
 	least, typed := 3, utf8.RuneCountInString(word)
 	for _, e := range table() {
@@ -79,35 +81,10 @@ func near(word string) *entry {
 			if letters <= 3 {
 				allowed = letters - 2
 			}
-			if d := distance(word, name); d <= allowed && d < least && 2*d <= typed {
+			if d := near.Distance(word, name); d <= allowed && d < least && 2*d <= typed {
 				best, least = &e, d
 			}
 		}
 	}
 	return best
-}
-
-// distance counts the letters to insert, remove, replace or swap with their
-// neighbour to turn a into b.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		row[0] = i
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(y)]
 }

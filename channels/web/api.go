@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"crypto/rand"
 
 	"magpie/chat"
 	"magpie/internal/kv"

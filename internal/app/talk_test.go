@@ -153,8 +153,12 @@ func TestTools(t *testing.T) {
 		return msgs[n-1].Text
 	}
 	for _, c := range []struct{ word, want string }{
-		{"write", "created a/你好.txt"}, {"read", "喜鹊 <b>&"}, {"up", "not allowed"}, {"outside", "outside the workspace"},
-		{"type", "path"}, {"clock", "Asia/Shanghai"},
+		{"write", "created a/你好.txt"},
+		{"read", "喜鹊 <b>&"},
+		{"up", "not allowed"},
+		{"outside", "outside the workspace"},
+		{"type", "path"},
+		{"clock", "Asia/Shanghai"},
 	} {
 		if got := ask(c.word); !strings.Contains(got, c.want) || strings.Contains(got, "root:") || strings.Contains(got, "data_dir") {
 			t.Errorf("%s: %q, want %q in it", c.word, got, c.want)

@@ -17,8 +17,9 @@ func platform(name string) row {
 func table() []row {
 	return []row{
 		{"chat", nil},
-		{"config", []string{"chat"}},
+		{"config", []string{"chat", "internal/near"}},
 		{"internal/kv", nil},
+		{"internal/near", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
@@ -41,10 +42,10 @@ func table() []row {
 		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
 		{"agent/memory", []string{"chat", "internal/kv"}},
-		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "cron/when"}},
+		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "internal/near", "cron/when"}},
 		{"subagent", []string{"chat", "agent/...", "tools"}},
 
-		{"tools", []string{"chat", "internal/kv"}},
+		{"tools", []string{"chat", "internal/kv", "internal/near"}},
 		{"tools/...", []string{"chat", "tools", "media", "cron", "agent/memory", "internal/kv"}},
 		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},

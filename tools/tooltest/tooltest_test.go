@@ -89,7 +89,8 @@ func brokenTools(dir string) map[string]tools.Tool {
 	undescribed := tools.New(spec(), func(ctx context.Context, sc tools.Scope, in2 struct {
 		Name string `json:"name"`
 		Wait bool   `json:"wait,omitempty"`
-	}) (tools.Result, error) {
+	},
+	) (tools.Result, error) {
 		return good(ctx, sc, in{Name: in2.Name, Wait: in2.Wait})
 	})
 	unnamed := spec()

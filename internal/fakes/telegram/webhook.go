@@ -3,13 +3,16 @@ package telegram
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"time"
 )
+
+// wrongResponse is how Telegram words it in last_error_message.
+const wrongResponse = "Wrong response from the webhook: "
 
 // hookPatience bounds one call of a webhook; Telegram's own bound is not
 // documented, about a minute.
@@ -146,7 +149,7 @@ func (s *Server) post(ctx context.Context, h *webhook, u update) error {
 		return err
 	}
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("Wrong response from the webhook: %s", resp.Status)
+		return errors.New(wrongResponse + resp.Status)
 	}
 	return nil
 }
