@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,13 +23,14 @@ func runTools(_ context.Context, s *Set, r *request) (string, error) {
 	if len(all) == 0 {
 		return r.pick("I have no tools here.", "这里没有可用的工具。"), nil
 	}
+	slices.SortStableFunc(all, func(a, b Tool) int { return strings.Compare(a.Category, b.Category) })
 	var b strings.Builder
-	fmt.Fprintf(&b, r.pick("I can use %d tools here:\n", "这里可以使用 %d 个工具：\n"), len(all))
+	fmt.Fprintf(&b, r.pick("I can use %d tools here:", "这里可以使用 %d 个工具："), len(all))
 	category := ""
 	for _, t := range all {
 		if t.Category != category {
 			category = t.Category
-			fmt.Fprintf(&b, "\n**%s**\n", plain(category))
+			fmt.Fprintf(&b, "\n\n**%s**\n", plain(category))
 		}
 		fmt.Fprintf(&b, "\n- %s – %s", code(t.Name), sentence(t.About))
 		if t.Calls > 0 {

@@ -98,7 +98,7 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, t talkTo) e
 		t.at = info.URL
 	}
 	if cfg.LLM.Models[0].Provider == config.Offline {
-		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... bot chat")
+		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... "+typed()+" chat")
 	}
 	err := p.talk(ctx, cfg, t)
 	cancel()

@@ -88,7 +88,7 @@ func TestExitCodes(t *testing.T) {
 		{"version x", 2, nil, []string{`bot: unknown command "x" for "bot version"`}},
 		{"--nonsense", 2, nil, []string{"bot: unknown flag: --nonsense; see bot --help\n"}},
 		{"run --roles gateway,agnt", 2, nil, []string{`--roles: want any of gateway, agent, cron, got "agnt"`}},
-		{"--roles agent", 2, nil, []string{"--roles agent needs an external bus: set bus.url"}},
+		{"--roles agent", 2, nil, []string{"--roles agent needs an external bus that the other processes share: set bus.url"}},
 		{"health --config quiet.yaml", 1, nil, []string{"bot: no bot answers at http://127.0.0.1:1/healthz: "}},
 		{"health --config missing.yaml", 2, nil, []string{"missing.yaml: cannot be read"}},
 	} {

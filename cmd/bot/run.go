@@ -44,8 +44,8 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
-	if len(wanted) < len(roles) && cfg.Bus.URL == "" {
-		return fmt.Errorf("%w: --roles %s needs an external bus: set bus.url", errUsage, strings.Join(wanted, ","))
+	if err := app.CheckRoles(cfg, wanted); err != nil {
+		return fmt.Errorf("%w: --roles %w", errUsage, err)
 	}
 	log := newLog(p.err, cfg.Log, p.env)
 	for _, w := range cfg.Warnings() {
@@ -55,7 +55,7 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	err = untilSignal(ctx, signals, func(ctx context.Context) error {
-		return p.run(ctx, cfg, app.Options{Roles: wanted, Version: buildVersion(), Out: p.out, Log: log})
+		return p.run(ctx, cfg, app.Options{Roles: wanted, Version: buildVersion(), Command: typed(), Out: p.out, Log: log})
 	})
 	if errors.Is(err, errHardStop) {
 		log.Warn("stopped before everything had ended", "after", stopTime)
@@ -116,4 +116,13 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal, fn func(context.
 	case <-hard.C:
 		return errHardStop
 	}
+}
+
+// typed is what a person typed to start the program: go run builds it into a
+// folder that nobody knows.
+func typed() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/bot"
+	}
+	return os.Args[0]
 }

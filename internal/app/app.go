@@ -36,6 +36,9 @@ type Options struct {
 	// Version of the program, for logs and metrics.
 	Version string
 	Log     *slog.Logger // nil = silent
+	// Command is what a person typed to start it, for the hint about a model;
+	// "" = "bot".
+	Command string
 	// Out is where a person is told how to open the chat page; nil = nobody is.
 	Out io.Writer
 	// Ready, if not nil, is called once when everything has been started.
@@ -54,7 +57,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) error {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := checkRoles(cfg, opts.Roles); err != nil {
+	if err := CheckRoles(cfg, opts.Roles); err != nil {
 		return err
 	}
 	for _, dir := range []string{cfg.DataDir, cfg.Workspace} {
@@ -83,14 +86,16 @@ func (p *program) has(role string) bool {
 	return len(p.opts.Roles) == 0 || slices.Contains(p.opts.Roles, role)
 }
 
-func checkRoles(cfg *config.Config, roles []string) error {
+// CheckRoles says what is wrong with the roles of a process; none = all.
+func CheckRoles(cfg *config.Config, roles []string) error {
 	for _, r := range roles {
 		if r != Gateway && r != Agent && r != Cron {
 			return fmt.Errorf("role %q: want %s, %s or %s", r, Gateway, Agent, Cron)
 		}
 	}
-	if len(roles) > 0 && cfg.Bus.URL == "" && (!slices.Contains(roles, Gateway) || !slices.Contains(roles, Agent)) {
-		return errors.New("roles " + strings.Join(roles, ",") + " need an external bus that the others share: set bus.url")
+	alone := len(roles) == 0 || slices.Contains(roles, Gateway) && slices.Contains(roles, Agent)
+	if !alone && cfg.Bus.URL == "" {
+		return fmt.Errorf("%s needs an external bus that the other processes share: set bus.url", strings.Join(roles, ","))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -69,13 +70,13 @@ func (p *program) greet(s *console.Server) {
 }
 
 func (p *program) greeting(s *console.Server) string {
-	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n"
 	if !p.hasPage() {
-		text = "\nMagpie is running. Health and metrics are at " + s.URL() + "\n"
+		return "\nMagpie is running. Health and metrics are at " + s.URL() + "\nCtrl-C stops it.\n\n"
 	}
+	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n"
 	if p.isOffline() {
 		text += "No model is configured, so the offline assistant answers. To use one:\n" +
-			"  OPENAI_API_KEY=sk-... bot        (or ANTHROPIC_API_KEY, or llm.models in config.yaml)\n"
+			"  OPENAI_API_KEY=sk-... " + cmp.Or(p.opts.Command, "bot") + "        (or ANTHROPIC_API_KEY, or llm.models in config.yaml)\n"
 	}
 	return text + "Ctrl-C stops it.\n\n"
 }
