@@ -20,6 +20,7 @@ import (
 // The kinds of journal entries.
 const (
 	kindAttempt = "attempt" // a holder begins a turn that another may have begun
+	kindFailed  = "failed"  // that attempt ended with an error, not with a crash
 	kindHanded  = "handed"  // that attempt was given back in order, it does not count
 	kindReply   = "reply"   // the model's reply to a conversation with these inputs
 	kindIntent  = "intent"  // a call that changes something is about to run
@@ -29,6 +30,7 @@ const (
 // entry is one step of a turn.
 type entry struct {
 	Kind   string       `json:"k"`
+	At     time.Time    `json:"at,omitzero"`  // attempt: when
 	Inputs []uint64     `json:"in,omitempty"` // reply: the inputs that joined since the reply before
 	Reply  *llm.Reply   `json:"reply,omitempty"`
 	Call   string       `json:"call,omitempty"`
@@ -147,7 +149,9 @@ func (j *journal) read(ctx context.Context) ([]entry, error) {
 
 // past is what a journal tells of the earlier attempts at a turn.
 type past struct {
-	attempts int // that were begun and neither ended nor given back
+	attempts int       // that were begun and neither ended nor given back
+	failed   int       // of them, that ended with an error
+	since    time.Time // the first of them
 	replies  []entry
 	intents  map[string]bool
 	done     map[string]callOutcome
@@ -158,7 +162,11 @@ func newPast(entries []entry) past {
 	for _, e := range entries {
 		switch {
 		case e.Kind == kindAttempt:
-			p.attempts++
+			if p.attempts++; p.since.IsZero() {
+				p.since = e.At
+			}
+		case e.Kind == kindFailed:
+			p.failed++
 		case e.Kind == kindHanded:
 			p.attempts = max(0, p.attempts-1)
 		case e.Kind == kindReply && e.Reply != nil:

@@ -233,11 +233,15 @@ func TestReplay(t *testing.T) {
 }
 
 func TestGivenUpAfterThreeAttempts(t *testing.T) {
+	synctest.Test(t, givenUpAfterThreeAttempts)
+}
+
+func givenUpAfterThreeAttempts(t *testing.T) {
 	w := newWorld(t)
 	w.say("poison")
 	w.put(chat.Inbound{From: bob, Text: "m1", Direct: true})
 	plans := map[string][][]string{}
-	lives := 0
+	lives, ended := 0, 0
 	for ; ; lives++ {
 		// The model's answer kills the process, if it is asked about the poison.
 		f := &fate{left: 1}
@@ -248,10 +252,19 @@ func TestGivenUpAfterThreeAttempts(t *testing.T) {
 			f.left = 2 // the attempt is counted first
 		}
 		err := live(w, f, plans, nil, map[string]int{})
+		if len(w.records) == 0 {
+			ended = lives + 1
+		}
 		if err == nil || lives > 10 {
 			break
 		}
+		if lives == 5 { // three attempts are counted, but all within a moment
+			pass(crashSpanPassed)
+		}
 		w.crash()
+	}
+	if ended != 6 {
+		t.Errorf("given up in life %d, want 6, the first one after half a minute", ended)
 	}
 	if len(w.records) != 2 || w.records[0].Dead == "" || w.records[1].Dead != "" {
 		t.Fatalf("after %d lives: %+v", lives, w.records)
@@ -261,6 +274,10 @@ func TestGivenUpAfterThreeAttempts(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 }
+
+// crashSpanPassed is longer than the time within which crashes alone do not
+// count against a turn.
+const crashSpanPassed = 31 * time.Second
 
 // A turn that cannot even begin is not tried for ever.
 func TestBrokenPromptIsGivenUp(t *testing.T) {

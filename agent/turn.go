@@ -63,6 +63,9 @@ func (e *errNoAnswer) Unwrap() error { return e.err }
 // errGivenUp ends a turn that was tried too often.
 var errGivenUp = errors.New("the turn was tried too often")
 
+// crashSpan is how long a turn is tried again that only crashes have ended.
+const crashSpan = 30 * time.Second
+
 // errDouble ends a turn whose message was answered before.
 var errDouble = errors.New("the message was answered before")
 
@@ -106,7 +109,7 @@ func (t *turn) run(run, ctx context.Context) error {
 		t.brokeDown(broke)
 	default:
 		// It will be tried again, but not for ever.
-		return errors.Join(err, t.count(run))
+		return errors.Join(err, t.count(run), t.loop.journal.add(run, entry{Kind: kindFailed}))
 	}
 	return t.commit(run, "")
 }
@@ -165,10 +168,22 @@ func (t *turn) resume(ctx context.Context) error {
 		return nil
 	}
 	t.loop.past = newPast(entries)
-	if t.loop.past.attempts >= t.h.a.opt.Attempts {
+	if t.hopeless() {
 		return errGivenUp
 	}
 	return t.count(ctx)
+}
+
+// hopeless reports whether the turn was tried often enough. Attempts that a
+// crash ended must also be some time apart: a program that is killed again and
+// again takes turns down that are not to blame, while the turn that kills the
+// program is still there after half a minute.
+func (t *turn) hopeless() bool {
+	past := &t.loop.past
+	if past.attempts < t.h.a.opt.Attempts {
+		return false
+	}
+	return past.failed > 0 || t.h.a.opt.Now().Sub(past.since) >= crashSpan
 }
 
 // count notes in the journal that the turn was begun.
@@ -177,7 +192,7 @@ func (t *turn) count(ctx context.Context) error {
 		return nil
 	}
 	t.loop.counted = true
-	return t.loop.journal.add(ctx, entry{Kind: kindAttempt})
+	return t.loop.journal.add(ctx, entry{Kind: kindAttempt, At: t.h.a.opt.Now()})
 }
 
 // iterate is the loop: ask, run the tools called for, ask again.
