@@ -31,11 +31,14 @@ func (b *Bus) embed() error {
 	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
 		return fmt.Errorf("create store folder: %w", err)
 	}
-	unlock, err := lockDir(b.opts.Dir)
+	unlock, crashed, err := lockDir(b.opts.Dir)
 	if err != nil {
 		return err
 	}
 	b.unlock = unlock
+	if err := b.repair(crashed); err != nil {
+		return err
+	}
 	opts := &server.Options{
 		ServerName:         "magpie",
 		DontListen:         true,
@@ -66,30 +69,39 @@ func (b *Bus) embed() error {
 	return nil
 }
 
-// lockDir makes sure that one process at a time opens a store.
-func lockDir(dir string) (unlock func(), err error) {
+// lockDir makes sure that one process at a time opens a store. crashed: the
+// last one did not close it.
+func lockDir(dir string) (unlock func(), crashed bool, err error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock store: %w", err)
+		return nil, false, fmt.Errorf("lock store: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		pid, _ := os.ReadFile(path)
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("the store in %s is in use by another process (pid %s): stop that one, or talk to it instead",
+			return nil, false, fmt.Errorf("the store in %s is in use by another process (pid %s): stop that one, or talk to it instead",
 				dir, strings.TrimSpace(string(pid)))
 		}
-		return nil, fmt.Errorf("lock store %s: %w", dir, err)
+		return nil, false, fmt.Errorf("lock store %s: %w", dir, err)
 	}
-	if err = f.Truncate(0); err == nil {
+	info, err := f.Stat()
+	if err == nil {
+		crashed = info.Size() > 0
+		err = f.Truncate(0)
+	}
+	if err == nil {
 		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("lock store: %w", err)
+		return nil, false, fmt.Errorf("lock store: %w", err)
 	}
-	return func() { _ = f.Close() }, nil
+	return func() {
+		_ = f.Truncate(0) // closed in an orderly way
+		_ = f.Close()
+	}, crashed, nil
 }
 
 // credentials reads a JWT credentials file, or a bare nkey seed.

@@ -191,6 +191,9 @@ func launch(t testing.TB, dir string, env []string, args ...string) *bot {
 	go func() { b.ended <- b.cmd.Wait() }()
 	t.Cleanup(func() {
 		b.kill()
+		if said := b.log.String(); strings.Contains(said, "panic") || strings.Contains(said, "DATA RACE") {
+			t.Error("the bot had a panic or a data race")
+		}
 		if t.Failed() {
 			t.Logf("the bot said:\n%s", b.log.String())
 		}

@@ -102,6 +102,7 @@ func owners() []owner {
 		{"github.com/nats-io/nats.go", []string{"bus/..."}, nil},
 		{"github.com/nats-io/nats-server/v2", []string{"bus/..."}, []string{"internal/app"}},
 		{"github.com/nats-io/nkeys", []string{"bus/..."}, nil},
+		{"github.com/minio/highwayhash", []string{"bus"}, nil},
 		{"github.com/go-co-op/gocron/v2", []string{"cron"}, nil},
 		{"github.com/google/jsonschema-go", []string{"tools", "tools/tooltest"}, []string{"config", "tools/..."}},
 		{"github.com/modelcontextprotocol/go-sdk", []string{"tools/mcp"}, nil},
