@@ -117,24 +117,6 @@ func (p *process) kill() {
 	}
 }
 
-// external starts a server of its own with a listener on loopback.
-func external(t testing.TB) (url string) {
-	t.Helper()
-	srv, err := server.NewServer(&server.Options{
-		ServerName: "external", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: t.TempDir(), MaxPayload: 1 << 20,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(deadline) {
-		t.Fatal("server does not start")
-	}
-	return "nats://" + srv.Addr().(*net.TCPAddr).String()
-}
-
 // A user who may not publish everywhere is told at the start which permission
 // is missing; its password is not.
 func TestMissingPermissionIsNamed(t *testing.T) {
@@ -172,7 +154,7 @@ func dial(t testing.TB, url string) *bus.Bus {
 // Three workers, one of which is killed again and again: every message is
 // answered once, and each chat in order.
 func TestThreeWorkersOneKilledAgainAndAgain(t *testing.T) {
-	url := external(t)
+	url := bustest.External(t)
 	b := dial(t, url)
 	start(t, "worker", url, "")
 	start(t, "worker", url, "")
@@ -260,7 +242,7 @@ func TestAcknowledgedMessagesSurviveSIGKILL(t *testing.T) {
 // update of the bucket would make it last for ever), and the next holder
 // learns that the message may have been begun.
 func TestRenewedLeaseOfDeadHolderRunsOut(t *testing.T) {
-	url := external(t)
+	url := bustest.External(t)
 	b := dial(t, url)
 	p := start(t, "hang", url, "")
 	publish(t, b, inbound("c", "1", 1))
@@ -284,7 +266,7 @@ func TestRenewedLeaseOfDeadHolderRunsOut(t *testing.T) {
 // A worker that is paused beyond its lease is a zombie: another one answers,
 // and when it wakes up its commit is refused.
 func TestZombieCommitIsRefused(t *testing.T) {
-	url := external(t)
+	url := bustest.External(t)
 	b := dial(t, url)
 	p := start(t, "hang", url, "")
 	publish(t, b, inbound("c", "1", 1))

@@ -3,8 +3,11 @@ package bustest
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"magpie/bus"
 )
@@ -31,4 +34,23 @@ func Open(t testing.TB, opts bus.Options) *bus.Bus {
 		}
 	})
 	return b
+}
+
+// External starts a server of its own with a listener on loopback, as an
+// operator would, and returns its URL. It is stopped when the test ends.
+func External(t testing.TB) (url string) {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{
+		ServerName: "external", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: t.TempDir(), MaxPayload: 1 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(time.Minute) {
+		t.Fatal("the external server does not start")
+	}
+	return "nats://" + srv.Addr().(*net.TCPAddr).String()
 }

@@ -80,9 +80,9 @@ func TestBusyModes(t *testing.T) {
 				receive(t, r.Gone, "the request given up")
 			}
 			s.letGo()
-			msgs := w.wait(owner, "last answer", func(m []telegram.Message) bool { return count(m, "echo: third") == 1 })
+			w.wait(owner, "last answer", func(m []telegram.Message) bool { return count(m, "echo: third") == 1 })
 			w.say("end")
-			msgs = w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
+			msgs := w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
 			got := strings.TrimSuffix(texts(msgs), "|echo: end")
 			if mode == "interrupt" { // the second may have had the time to be answered
 				got = strings.TrimPrefix(got, "echo: second|")

@@ -3,15 +3,13 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
+	"magpie/bus/bustest"
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
 )
@@ -21,30 +19,11 @@ import (
 // a slow machine.
 const takeover = 45 * time.Second
 
-// external starts a bus that several programs share, with a listener on
-// loopback.
-func external(t testing.TB) (url string) {
-	t.Helper()
-	srv, err := server.NewServer(&server.Options{
-		ServerName: "external", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: t.TempDir(), MaxPayload: 1 << 20,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(deadline) {
-		t.Fatal("the bus does not start")
-	}
-	return "nats://" + srv.Addr().(*net.TCPAddr).String()
-}
-
 // shared makes a world whose programs share an external bus.
 func shared(t testing.TB, sent *sends) *world {
 	w := newWorld(t, &telegram.Options{OnMessage: sent.note})
 	w.sent = sent
-	w.natsURL = external(t)
+	w.natsURL = bustest.External(t)
 	w.extra = "agent: {busy: queue}"
 	return w
 }

@@ -48,10 +48,10 @@ func TestStreaming(t *testing.T) {
 	b := w.start("bot")
 	b.ready()
 	w.say("a poem, please")
-	msgs := w.wait(owner, "whole text", func(m []telegram.Message) bool { return len(m) > 0 && m[0].Text == poem })
+	w.wait(owner, "whole text", func(m []telegram.Message) bool { return len(m) > 0 && m[0].Text == poem })
 	w.model.Reply(nil)
 	w.say("end")
-	msgs = w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
+	msgs := w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
 	if len(msgs) != 2 || msgs[0].Text != poem || msgs[0].Edits == 0 {
 		t.Errorf("the chat shows %d messages, the first edited %d times: %q", len(msgs), msgs[0].Edits, texts(msgs))
 	}

@@ -122,11 +122,11 @@ func TestExpiredButtons(t *testing.T) {
 func TestTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	path, listen := w.config("bot")
+	path, _ := w.config("bot")
 	dir := filepath.Dir(path)
 	space := filepath.Join(dir, "space")
 	w.extra = "workspace: " + space + "\ntools: {max_result_chars: 1000}\nagent: {busy: queue}"
-	path, listen = w.config("bot")
+	path, listen := w.config("bot")
 	if err := os.MkdirAll(space, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,16 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"help", "help", 0}, {"hepl", "help", 1}, {"staus", "status", 1},
-		{"stop", "shop", 1}, {"ca", "abc", 3}, {"帮助", "帮住", 1}, {"助帮", "帮助", 1},
+		{"", "", 0},
+		{"", "abc", 3},
+		{"abc", "", 3},
+		{"help", "help", 0},
+		{"hepl", "help", 1},
+		{"staus", "status", 1},
+		{"stop", "shop", 1},
+		{"ca", "abc", 3},
+		{"帮助", "帮住", 1},
+		{"助帮", "帮助", 1},
 	} {
 		if got := near.Distance(c.a, c.b); got != c.want {
 			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
