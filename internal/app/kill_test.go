@@ -31,8 +31,7 @@ func TestKillAtEveryStage(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		for _, stage := range stages {
 			t.Run(fmt.Sprintf("%v %s", sig, stage.name), func(t *testing.T) {
-				sent := &sends{}
-				w := newWorld(t, &telegram.Options{OnMessage: sent.note})
+				w := newWorld(t, nil)
 				w.extra = "agent: {busy: queue}"
 				b := w.start("bot")
 				b.ready()
@@ -46,7 +45,6 @@ func TestKillAtEveryStage(t *testing.T) {
 				if sig == syscall.SIGTERM {
 					clean(t, err)
 				}
-				sent.died()
 				if stage.disarm != nil {
 					stage.disarm(w)
 				}
@@ -59,7 +57,7 @@ func TestKillAtEveryStage(t *testing.T) {
 				msgs := w.wait(owner, "third answer", func(m []telegram.Message) bool { return count(m, "question three") > 0 })
 				for _, q := range []string{"warm up", "question one", "question two", "question three"} {
 					n := count(msgs, q)
-					if n == 2 && sig == syscall.SIGKILL && sent.acrossLives("echo: "+q) {
+					if n == 2 && sig == syscall.SIGKILL && w.sent.acrossLives("echo: "+q) {
 						continue // the kill cut off a send that had arrived
 					}
 					if n != 1 {
@@ -159,9 +157,7 @@ func TestAmbiguousSendRepeatsAtMostOnce(t *testing.T) {
 // TestKilledAgainAndAgain kills the program at random while people write in
 // many chats, and counts.
 func TestKilledAgainAndAgain(t *testing.T) {
-	sent := &sends{}
-	w := newWorld(t, &telegram.Options{OnMessage: sent.note})
-	w.sent = sent
+	w := newWorld(t, nil)
 	w.extra = "agent: {busy: queue, max_turns: 64}"
 	report := w.chaos(context.Background(), chaosPlan{kills: chaosKills(), chats: 8})
 	t.Log(report)

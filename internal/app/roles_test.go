@@ -20,9 +20,8 @@ import (
 const takeover = 45 * time.Second
 
 // shared makes a world whose programs share an external bus.
-func shared(t testing.TB, sent *sends) *world {
-	w := newWorld(t, &telegram.Options{OnMessage: sent.note})
-	w.sent = sent
+func shared(t testing.TB) *world {
+	w := newWorld(t, nil)
 	w.natsURL = bustest.External(t)
 	w.extra = "agent: {busy: queue}"
 	return w
@@ -32,7 +31,7 @@ func shared(t testing.TB, sent *sends) *world {
 // many chats. Nothing is lost, nothing comes twice, each chat stays in order.
 func TestRolesOverProcesses(t *testing.T) {
 	t.Parallel()
-	w := shared(t, &sends{})
+	w := shared(t)
 	w.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		a := modelserver.Echo(r)
 		a.Delay = 30 * time.Millisecond
@@ -60,10 +59,8 @@ func TestRolesOverProcesses(t *testing.T) {
 	}
 	busy(60)
 	bots[2].kill() // an agent in the middle of turns
-	w.sent.died()
 	busy(w.model.Count() + 30)
 	bots[0].kill() // the gateway that speaks to Telegram
-	w.sent.died()
 	stop()
 	wg.Wait()
 	report := chaosReport{kills: 2}
@@ -93,7 +90,7 @@ func TestUpgradeDuringATurn(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"finished by the old": 3 * time.Second, "handed over": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := shared(t, &sends{})
+			w := shared(t)
 			asked := make(chan struct{}, 100)
 			w.model.Reply(func(r modelserver.Request) modelserver.Answer {
 				a := modelserver.Echo(r)

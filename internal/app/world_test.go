@@ -64,7 +64,7 @@ type world struct {
 	models  string // llm.models; "" = the scripted one
 	door    string // the rest of Telegram's section; "" = everybody may come in
 	person  int64
-	sent    *sends // of the chaos run
+	sent    *sends // which life sent what
 }
 
 const owner = 1001
@@ -72,13 +72,14 @@ const owner = 1001
 func newWorld(t testing.TB, o *telegram.Options) *world {
 	t.Helper()
 	tg := telegram.New(o)
-	srv := httptest.NewServer(tg.Handler())
+	sent := &sends{inner: tg.Handler(), forget: o != nil && o.Forget}
+	srv := httptest.NewServer(sent)
 	t.Cleanup(func() {
 		tg.Close()
 		srv.CloseClientConnections()
 		srv.Close()
 	})
-	w := &world{t: t, tg: tg, api: srv.URL, model: modelserver.New(t), dir: t.TempDir(), person: owner, busSync: "always"}
+	w := &world{t: t, tg: tg, sent: sent, api: srv.URL, model: modelserver.New(t), dir: t.TempDir(), person: owner, busSync: "always"}
 	tg.AddPerson(telegram.Person{ID: owner, Name: "Ada", Username: "ada"})
 	return w
 }
@@ -109,7 +110,7 @@ channels:
 security: {rate_limit: {per_sender: ""}}
 web: {listen: %q}
 %s
-`, dir, w.natsURL, w.busSync, models, w.tg.Token(), w.api, door, listen, w.extra)
+`, dir, w.natsURL, w.busSync, models, w.tg.Token(), w.api+w.sent.born(), door, listen, w.extra)
 	path = filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
