@@ -147,3 +147,49 @@ func TestRealStoreIsIntact(t *testing.T) {
 		t.Error("all files are empty")
 	}
 }
+
+// A mailbox that goes bad while the program is stopped in an orderly way loses
+// the damaged message only, and the old file is kept.
+func TestDamageWhileClosed(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	b, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		addr := chat.Address{Channel: "c", Chat: fmt.Sprint(i)}
+		in := chat.Inbound{Meta: chat.Meta{V: chat.Version, ID: fmt.Sprint(i), Addr: addr}, Origin: chat.FromPerson, Text: fmt.Sprintf("text %d", i)}
+		if err := b.PublishInbound(ctx, in, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "IN", "msgs", "*.blk"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	data, err := os.ReadFile(found[0])
+	if err == nil {
+		err = os.WriteFile(found[0], bytes.Replace(data, []byte("text 1"), []byte("tent 1"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Open(ctx, Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := b.Waiting(ctx, false)
+	if n != 2 || err != nil {
+		t.Errorf("%d messages wait, %v; want the 2 that are intact", n, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := os.ReadFile(filepath.Join(dir, "damaged", "IN-"+filepath.Base(found[0]))); err != nil || !bytes.Contains(kept, []byte("tent 1")) {
+		t.Errorf("the damaged file was not kept: %v", err)
+	}
+}

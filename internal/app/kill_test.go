@@ -31,6 +31,7 @@ func TestKillAtEveryStage(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		for _, stage := range stages {
 			t.Run(fmt.Sprintf("%v %s", sig, stage.name), func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, nil)
 				w.extra = "agent: {busy: queue}"
 				b := w.start("bot")
@@ -110,6 +111,7 @@ func armTool(w *world) <-chan struct{} {
 func TestKillWhileRepliesAreQueued(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, nil)
 			w.extra = "agent: {busy: queue}"
 			b := w.start("bot")
