@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/portlock"
 	"magpie/internal/fakes/telegram"
 )
 
@@ -25,6 +26,7 @@ const defaultListen = "127.0.0.1:18990"
 // skips count as failures.
 func bare(t *testing.T, env ...string) (b *bot, dir string) {
 	t.Helper()
+	portlock.Hold(t)
 	dir = t.TempDir()
 	b = launch(t, dir, env)
 	b.listen = defaultListen

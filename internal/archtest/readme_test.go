@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"magpie/internal/portlock"
 )
 
 // A block of commands in a README says after its language what becomes of it:
@@ -72,6 +74,7 @@ func TestReadmeCommands(t *testing.T) {
 	if os.Getenv("MAGPIE_TEST_REQUIRE") == "" {
 		t.Skip("the README's commands are run only when MAGPIE_TEST_REQUIRE is set: they build and start the program")
 	}
+	portlock.Hold(t)
 	dir := checkout(t)
 	for _, file := range []string{"README.md", "README.zh.md"} {
 		text, err := os.ReadFile(filepath.Join(dir, file))

@@ -20,6 +20,7 @@ func table() []row {
 		{"config", []string{"chat", "internal/near"}},
 		{"internal/kv", nil},
 		{"internal/near", nil},
+		{"internal/portlock", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
@@ -73,7 +74,7 @@ func table() []row {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/portlock", "tools/tooltest",
 	}
 }
 
