@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -221,20 +222,30 @@ func TestRepeatedInboundIDAfterRestartIsSkipped(t *testing.T) {
 		for i := range 3 {
 			publish(t, b, inbound("c", "1", i))
 		}
+		command := inbound("c", "1", 50)
+		for range 2 { // a command that comes again is not obeyed again either
+			if err := b.PublishInbound(ctx, command, true); err != nil {
+				t.Fatal(err)
+			}
+		}
 		publish(t, b, inbound("c", "1", 100+round))
 		want := []string{fmt.Sprint(100 + round)}
 		if round == 0 {
-			want = []string{"0", "1", "2", "100"}
+			want = []string{"0", "1", "100", "2", "50"}
 		}
 		var texts []string
 		for range want {
 			texts = append(texts, receive(t, got).Text)
 		}
+		slices.Sort(texts) // commands and messages are two lanes
 		if d := cmp.Diff(want, texts); d != "" {
 			t.Errorf("round %d: %s", round, d)
 		}
 		until(t, "mailbox empty", func() bool { w, err := b.Waiting(ctx, false); return err == nil && w == 0 })
 		stop()
+		if len(got) > 0 {
+			t.Errorf("round %d: %q was handed out again", round, receive(t, got).Text)
+		}
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}

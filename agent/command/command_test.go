@@ -115,6 +115,17 @@ func wantAll(t *testing.T, got string, parts ...string) {
 	}
 }
 
+func TestIsStop(t *testing.T) {
+	for text, want := range map[string]bool{
+		"/stop": true, "/STOP@my_bot now": true, "／stop": true, "/停止": true, "/停": true, "/cancel": true,
+		"/stopped": false, "stop": false, "/status": false, "": false,
+	} {
+		if got := command.IsStop(text); got != want {
+			t.Errorf("IsStop(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestIs(t *testing.T) {
 	for text, want := range map[string]bool{
 		"/help": true, "/HELP": true, "  /Help me\nplease": true, "/help@magpie_bot": true, "／help": true, "／ｈｅｌｐ": true, "/help?": true,

@@ -32,6 +32,7 @@ func (p *program) newServer(b *brain, t *toolbox, d *doors) (*console.Server, er
 	return console.New(console.Config{
 		Listen: p.cfg.Web.Listen, Token: token, Key: key,
 		Ready:   p.readiness(d),
+		States:  d.states,
 		Metrics: p.metrics(b, t, d),
 		Hooks:   hooks,
 		Log:     p.log,
