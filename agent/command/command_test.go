@@ -174,7 +174,7 @@ func TestOutboundIsAddressed(t *testing.T) {
 	if diff := cmp.Diff(want, first.Meta); diff != "" {
 		t.Error(diff)
 	}
-	if first.ReplyTo != "9" || first.Final {
+	if first.ReplyTo != "9" || !first.Final {
 		t.Errorf("in a group it answers message %q, final %v", first.ReplyTo, first.Final)
 	}
 	d.Direct = true
@@ -260,7 +260,7 @@ func TestModel(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	got := newFixture(t).say(t, "/tools")
-	wantAll(t, got, "2 tools", "**file**", "`read_file` – Reads a file (3 calls, 1 failed, 2ms on average)", strings.Repeat("长", 100)+"…")
+	wantAll(t, got, "2 tools here; calls since the start: 3, failed: 1.", "**file** (3/1)", "**file**", "`read_file` – Reads a file (calls: 3, failed: 1, average 2ms, p95 4ms)", strings.Repeat("长", 100)+"…")
 	if strings.Contains(got, "Long story") || strings.Contains(got, strings.Repeat("长", 101)) {
 		t.Errorf("more than a sentence:\n%s", got)
 	}
