@@ -64,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 			return []model.Info{{Name: "main"}, {Name: "backup", Cooling: noon, Trouble: llm.Unauthorized}}
 		},
 		Tools: func(chat.Delivery) []command.Tool {
-			return []command.Tool{{Name: "read_file", Category: "file", About: "Reads a file. Long story.", Calls: 3, Failures: 1, Average: 1500 * time.Microsecond}, {Name: "web", Category: "network", About: strings.Repeat("长", 500)}}
+			return []command.Tool{{Name: "read_file", Category: "file", About: "Reads a file. Long story.", Calls: 3, Failures: 1, Average: 1500 * time.Microsecond, P95: 4 * time.Millisecond}, {Name: "web", Category: "network", About: strings.Repeat("长", 500)}}
 		},
 		Usage: model.NewLedger(new(kv.Memory), &model.LedgerOptions{Zone: time.UTC, Now: now, Budget: model.Budget{PerSenderTokensPerDay: 1000, TokensPerDay: 5000, USDPerDay: 2}}),
 		Approve: func(_ context.Context, code string) (string, error) {
