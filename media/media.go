@@ -105,7 +105,8 @@ func CleanName(name string) string {
 		if len(ext) > 16 {
 			ext = ""
 		}
-		name = cutBytes(name[:len(name)-len(ext)], maxName-len(ext)) + ext
+		// The cut may fall behind a blank or a dot.
+		name = strings.TrimRight(cutBytes(name[:len(name)-len(ext)], maxName-len(ext)), " .") + ext
 	}
 	if name == "" {
 		return "file"

@@ -93,6 +93,7 @@ func TestCleanName(t *testing.T) {
 		"\xff\xfe.bin":          "bin",
 		"dir/":                  "file",
 		strings.Repeat("字", 90): strings.Repeat("字", 40),
+		strings.Repeat("字", 39) + "  .x" + strings.Repeat("0", 40): strings.Repeat("字", 39),
 	}
 	for in, want := range cases {
 		if got := CleanName(in); got != want {
