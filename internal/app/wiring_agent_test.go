@@ -42,6 +42,7 @@ func TestAgentKeysReachTheAgent(t *testing.T) {
 				t.Errorf("the request does not hold the limit: %.200s", body)
 			}
 		}},
+		{key: "context_tokens", model: "context_tokens: 1000, max_output_tokens: 100", check: checkHistory},
 		{key: "tool_calls: xml", model: "tool_calls: xml", check: written(
 			"<invoke name=\"current_time\">\n<parameter name=\"timezone\">Asia/Shanghai</parameter>\n</invoke>",
 			`<tool_result name="current_time"`)},
