@@ -103,12 +103,15 @@ func sees(n int) func(*testing.T, *world, *bot) {
 		}
 		w.tg.Say(telegram.Said{From: owner, Text: "what is this?", Files: []telegram.File{{Kind: "photo", Data: photo.Bytes()}}})
 		w.wait(owner, "answer", func(m []telegram.Message) bool { return len(m) == 1 })
-		shown := 0
-		for _, m := range w.model.Requests()[0].Messages {
+		shown, r := 0, w.model.Requests()[0]
+		for _, m := range r.Messages {
 			shown += m.Images
 		}
 		if shown != n {
 			t.Errorf("%d pictures shown, want %d", shown, n)
+		}
+		if told := strings.Contains(r.LastUser(), "1 picture(s) of this message are not shown"); told == (n == 1) {
+			t.Errorf("the model is told %q beside %d pictures", r.LastUser(), n)
 		}
 	}
 }

@@ -73,6 +73,8 @@ func shows(text string, words ...string) func(*testing.T, *world, *bot) {
 func TestBudgetKeysReachTheAccount(t *testing.T) {
 	for _, c := range []wiring{
 		{key: "tokens_per_day", security: "budget: {tokens_per_day: 12}", check: shows("hello", "the bot's 12 tokens")},
+		{key: "max_output_tokens", security: "budget: {tokens_per_day: 50000}", model: "max_output_tokens: 60000", check: shows("hello", "the bot's 50000 tokens")},
+		{key: "timezone", security: "budget: {tokens_per_day: 14}", extra: "timezone: Pacific/Chatham", check: shows("hello", "00:00 +1")},
 		{key: "per_sender_tokens_per_day", security: "budget: {per_sender_tokens_per_day: 13}", check: shows("hello", "your 13 tokens")},
 		{key: "usd_per_day, price.input", security: "budget: {usd_per_day: 0.0001}", model: "price: {input: 1000}", check: shows("hello", "$0.0001")},
 		{key: "usd_per_day, price.output", security: "budget: {usd_per_day: 0.0002}", model: "price: {output: 1000}", check: shows("hello", "$0.0002")},
