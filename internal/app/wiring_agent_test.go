@@ -17,6 +17,7 @@ import (
 )
 
 func TestAgentKeysReachTheAgent(t *testing.T) {
+	t.Parallel()
 	for _, c := range []wiring{
 		{key: "max_iterations", extra: "agent: {max_iterations: 2}", check: checkIterations},
 		{key: "max_turns", extra: "agent: {max_turns: 1}", check: checkTurns},

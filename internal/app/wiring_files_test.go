@@ -15,6 +15,7 @@ import (
 )
 
 func TestFenceKeysReachTheFileTools(t *testing.T) {
+	t.Parallel()
 	for _, c := range []wiring{
 		{key: "none", early: grounds, check: opens()},
 		{key: "allowed_paths", extra: "tools: {allowed_paths: [../open]}", early: grounds, check: opens("open")},
@@ -63,6 +64,7 @@ func opens(ways ...string) func(*testing.T, *world, *bot) {
 }
 
 func TestMediaKeysReachTheFiles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []wiring{
 		{key: "max_bytes", extra: "media: {max_bytes: 100}", early: grounds, check: checkMaxBytes},
 		{key: "vision: true", model: "vision: true", check: sees(1)},

@@ -71,6 +71,7 @@ func shows(text string, words ...string) func(*testing.T, *world, *bot) {
 }
 
 func TestBudgetKeysReachTheAccount(t *testing.T) {
+	t.Parallel()
 	for _, c := range []wiring{
 		{key: "tokens_per_day", security: "budget: {tokens_per_day: 12}", check: shows("hello", "the bot's 12 tokens")},
 		{key: "max_output_tokens", security: "budget: {tokens_per_day: 50000}", model: "max_output_tokens: 60000", check: shows("hello", "the bot's 50000 tokens")},
@@ -84,6 +85,7 @@ func TestBudgetKeysReachTheAccount(t *testing.T) {
 }
 
 func TestToolKeysReachTheTools(t *testing.T) {
+	t.Parallel()
 	for _, c := range []wiring{
 		{key: "timeout", extra: "tools: {timeout: 1ms}", early: crowd, check: func(t *testing.T, w *world, b *bot) {
 			w.calls(map[string]modelserver.Call{"list": {Name: "list_files", Args: `{"path": "."}`}})
@@ -206,6 +208,7 @@ func checkSecrets(t *testing.T, w *world, b *bot) {
 }
 
 func TestDoorKeysReachTheDoors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []wiring{
 		{key: "rate_limit.per_sender", limit: "2/1m", check: func(t *testing.T, w *world, b *bot) {
 			shows("one", "echo: one")(t, w, b)
