@@ -130,9 +130,13 @@ func (m *Mailbox) putBack(d chat.Delivery) {
 
 func (m *Mailbox) isAnswered(ctx context.Context, id string) (bool, error) {
 	m.mu.Lock()
-	here := m.answered[id]
-	m.mu.Unlock()
-	if here {
+	defer m.mu.Unlock()
+	return m.known(ctx, id)
+}
+
+// known is isAnswered while m.mu is held.
+func (m *Mailbox) known(ctx context.Context, id string) (bool, error) {
+	if m.answered[id] {
 		return true, nil
 	}
 	_, err := m.b.streams.seen.Get(ctx, hashToken(id))
@@ -155,6 +159,7 @@ func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.answered[d.ID] = true
 	m.feed()
 	return nil
 }
@@ -287,6 +292,13 @@ func (m *Mailbox) sort(ctx context.Context, msg *jetstream.RawStreamMsg, lane st
 		return m.b.bury(ctx, m.sid, msg, fmt.Sprintf("message is no valid JSON: %v", err))
 	}
 	if lane == laneControl {
+		again, err := m.known(ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		if again {
+			return m.b.delete(ctx, m.b.streams.in, d.Seq)
+		}
 		m.read.controls = append(m.read.controls, d)
 		m.feed()
 	} else {

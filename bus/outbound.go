@@ -33,8 +33,9 @@ const (
 	// maxHeld is how many messages of one channel are read ahead: enough that
 	// a few slow chats do not stop the others.
 	maxHeld = 2048
-	// sendGrace is how long a send under way may go on after the stop.
-	sendGrace = 4 * time.Second
+	// sendGrace is how long a send under way may go on after the stop, which as a
+	// whole must not take ten seconds.
+	sendGrace = 3 * time.Second
 	// The pause between two tries of one message.
 	pauseFirst, pauseMost = time.Second, time.Minute
 )

@@ -92,8 +92,8 @@ type Outbound struct {
 	ReplyTo     string       `json:"reply_to,omitempty"`
 	// Answer, when set, answers a press; Text may be empty then.
 	Answer *Answer `json:"answer,omitempty"`
-	// Final marks the answer of a turn: it replaces the streamed draft with
-	// the same Turn.
+	// Final marks the answer of a turn, or of a command: nothing more follows
+	// by itself. It replaces the streamed draft with the same Turn.
 	Final bool   `json:"final,omitempty"`
 	Turn  string `json:"turn,omitempty"`
 }

@@ -153,7 +153,7 @@ func (s *Set) answer(ctx context.Context, word string, r *request) (string, erro
 func (s *Set) outbound(d chat.Delivery) chat.Outbound {
 	out := chat.Outbound{Meta: chat.Meta{
 		V: chat.Version, ID: fmt.Sprintf("out:%s:%d:0", d.Addr.Session(), d.Seq), Trace: d.Trace, At: s.now(), Addr: d.Addr,
-	}}
+	}, Final: true}
 	if !d.Direct {
 		out.ReplyTo = d.MessageID
 	}

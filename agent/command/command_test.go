@@ -64,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 			return []model.Info{{Name: "main"}, {Name: "backup", Cooling: noon, Trouble: llm.Unauthorized}}
 		},
 		Tools: func(chat.Delivery) []command.Tool {
-			return []command.Tool{{Name: "read_file", Category: "file", About: "Reads a file. Long story.", Calls: 3, Failures: 1, Average: 1500 * time.Microsecond}, {Name: "web", Category: "network", About: strings.Repeat("长", 500)}}
+			return []command.Tool{{Name: "read_file", Category: "file", About: "Reads a file. Long story.", Calls: 3, Failures: 1, Average: 1500 * time.Microsecond, P95: 4 * time.Millisecond}, {Name: "web", Category: "network", About: strings.Repeat("长", 500)}}
 		},
 		Usage: model.NewLedger(new(kv.Memory), &model.LedgerOptions{Zone: time.UTC, Now: now, Budget: model.Budget{PerSenderTokensPerDay: 1000, TokensPerDay: 5000, USDPerDay: 2}}),
 		Approve: func(_ context.Context, code string) (string, error) {
@@ -111,6 +111,17 @@ func wantAll(t *testing.T, got string, parts ...string) {
 	for _, part := range parts {
 		if !strings.Contains(got, part) {
 			t.Errorf("answer misses %q:\n%s", part, got)
+		}
+	}
+}
+
+func TestIsStop(t *testing.T) {
+	for text, want := range map[string]bool{
+		"/stop": true, "/STOP@my_bot now": true, "／stop": true, "/停止": true, "/停": true, "/cancel": true,
+		"/stopped": false, "stop": false, "/status": false, "": false,
+	} {
+		if got := command.IsStop(text); got != want {
+			t.Errorf("IsStop(%q) = %v, want %v", text, got, want)
 		}
 	}
 }
@@ -163,7 +174,7 @@ func TestOutboundIsAddressed(t *testing.T) {
 	if diff := cmp.Diff(want, first.Meta); diff != "" {
 		t.Error(diff)
 	}
-	if first.ReplyTo != "9" || first.Final {
+	if first.ReplyTo != "9" || !first.Final {
 		t.Errorf("in a group it answers message %q, final %v", first.ReplyTo, first.Final)
 	}
 	d.Direct = true
@@ -249,7 +260,7 @@ func TestModel(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	got := newFixture(t).say(t, "/tools")
-	wantAll(t, got, "2 tools", "**file**", "`read_file` – Reads a file (3 calls, 1 failed, 2ms on average)", strings.Repeat("长", 100)+"…")
+	wantAll(t, got, "2 tools here; calls since the start: 3, failed: 1.", "**file** (3/1)", "**file**", "`read_file` – Reads a file (calls: 3, failed: 1, average 2ms, p95 4ms)", strings.Repeat("长", 100)+"…")
 	if strings.Contains(got, "Long story") || strings.Contains(got, strings.Repeat("长", 101)) {
 		t.Errorf("more than a sentence:\n%s", got)
 	}

@@ -16,6 +16,17 @@ func Is(text string) bool {
 	return ok && (find(word) != nil || nearMiss(word) != nil)
 }
 
+// IsStop says whether a text is /stop in one of its spellings: it is let
+// through where other messages have to wait.
+func IsStop(text string) bool {
+	word, _, ok := split(text)
+	if !ok {
+		return false
+	}
+	e := find(word)
+	return e != nil && e.names[0] == "stop"
+}
+
 // maxWord is longer than any command, in bytes: what is longer is no typing
 // error but a path or a sentence.
 const maxWord = 64

@@ -16,6 +16,7 @@ type Tool struct {
 	Calls    int
 	Failures int
 	Average  time.Duration
+	P95      time.Duration // over the last calls
 }
 
 func runTools(_ context.Context, s *Set, r *request) (string, error) {
@@ -25,19 +26,34 @@ func runTools(_ context.Context, s *Set, r *request) (string, error) {
 	}
 	slices.SortStableFunc(all, func(a, b Tool) int { return strings.Compare(a.Category, b.Category) })
 	var b strings.Builder
-	fmt.Fprintf(&b, r.pick("I can use %d tools here:", "这里可以使用 %d 个工具："), len(all))
+	total := sum(all, "")
+	fmt.Fprintf(&b, r.pick("I can use %d tools here; calls since the start: %d, failed: %d.", "这里可以使用 %d 个工具；启动以来调用 %d 次，失败 %d 次。"),
+		len(all), total.Calls, total.Failures)
 	category := ""
 	for _, t := range all {
 		if t.Category != category {
 			category = t.Category
-			fmt.Fprintf(&b, "\n\n**%s**\n", plain(category))
+			of := sum(all, category)
+			fmt.Fprintf(&b, "\n\n**%s** (%d/%d)\n", plain(category), of.Calls, of.Failures)
 		}
 		fmt.Fprintf(&b, "\n- %s – %s", code(t.Name), sentence(t.About))
 		if t.Calls > 0 {
-			fmt.Fprintf(&b, r.pick(" (%d calls, %d failed, %s on average)", "（调用 %d 次，失败 %d 次，平均 %s）"), t.Calls, t.Failures, t.Average.Round(time.Millisecond))
+			fmt.Fprintf(&b, r.pick(" (calls: %d, failed: %d, average %s, p95 %s)", "（调用 %d 次，失败 %d 次，平均 %s，p95 %s）"),
+				t.Calls, t.Failures, t.Average.Round(time.Millisecond), t.P95.Round(time.Millisecond))
 		}
 	}
 	return b.String(), nil
+}
+
+// sum adds up the calls of a category's tools, of all for "".
+func sum(all []Tool, category string) (total Tool) {
+	for _, t := range all {
+		if category == "" || t.Category == category {
+			total.Calls += t.Calls
+			total.Failures += t.Failures
+		}
+	}
+	return total
 }
 
 // maxSentence bounds what is shown of a description, in runes.

@@ -78,7 +78,9 @@ type Deps struct {
 	// Say sends an answer to a chat of this channel. It must be durable: what
 	// it returns nil for is counted as said.
 	Say func(ctx context.Context, out chat.Outbound) error
-	Log *slog.Logger // nil = silent
+	// Urgent says which texts pass the rate limit (/stop); nil = none.
+	Urgent func(text string) bool
+	Log    *slog.Logger // nil = silent
 }
 
 // Gate lets the messages through that may come in. Safe for concurrent use.
@@ -112,6 +114,9 @@ const (
 func New(cfg Config, deps Deps) *Gate {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Urgent == nil {
+		deps.Urgent = func(string) bool { return false }
 	}
 	g := &Gate{
 		deps: deps, windows: map[string]*window{}, told: map[string]time.Time{},
@@ -200,7 +205,7 @@ type window struct {
 // withinRate counts a message. Presses and /stop always pass: they end work
 // instead of making it.
 func (g *Gate) withinRate(ctx context.Context, r *rules, in chat.Inbound) (bool, error) {
-	if r.n == 0 || in.Press != nil || isStop(in.Text) {
+	if r.n == 0 || in.Press != nil || g.deps.Urgent(in.Text) {
 		return true, nil
 	}
 	now := time.Now()
@@ -226,12 +231,6 @@ func (g *Gate) withinRate(ctx context.Context, r *rules, in chat.Inbound) (bool,
 		return false, err
 	}
 	return count <= r.n, nil
-}
-
-func isStop(text string) bool {
-	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	word, _, _ = strings.Cut(word, "@")
-	return strings.EqualFold(word, "/stop")
 }
 
 func (g *Gate) dropOld(now time.Time, per time.Duration) {

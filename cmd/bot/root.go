@@ -61,6 +61,7 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(
 		run,
 		p.configCommand(),
+		p.auditCommand(),
 		p.chatCommand(),
 		p.healthCommand(),
 		p.versionCommand(),

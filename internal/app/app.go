@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"magpie/bus"
+	"magpie/chat"
 	"magpie/config"
+	"magpie/internal/console"
 )
 
 // The roles of a process.
@@ -65,11 +67,15 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) error {
 			return fmt.Errorf("create folder: %w", err)
 		}
 	}
+	token, err := console.LoadToken(cfg.DataDir, cfg.Web.Token)
+	if err != nil {
+		return err
+	}
 	b, err := bus.Open(ctx, busOptions(cfg, opts.Log))
 	if err != nil {
 		return err
 	}
-	err = run(ctx, &program{cfg: cfg, opts: opts, log: opts.Log, bus: b, began: began})
+	err = run(ctx, &program{cfg: cfg, opts: opts, log: opts.Log, bus: b, token: token, began: began})
 	return errors.Join(err, b.Close())
 }
 
@@ -79,6 +85,7 @@ type program struct {
 	opts  Options
 	log   *slog.Logger
 	bus   *bus.Bus
+	token chat.Secret // of the console
 	began time.Time
 }
 

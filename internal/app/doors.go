@@ -110,7 +110,7 @@ func (d *doors) open(c config.Channel, registry channels.Registry) (*door, error
 	if err := gate.Check(); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 	}
-	door.gate = access.New(gate, access.Deps{Pairs: d.pairs, Say: p.bus.PublishOutbound, Log: log})
+	door.gate = access.New(gate, access.Deps{Pairs: d.pairs, Say: p.bus.PublishOutbound, Urgent: command.IsStop, Log: log})
 	return door, nil
 }
 
@@ -282,6 +282,15 @@ func (d *doors) hooks() map[string]http.Handler {
 		if h, ok := door.ch.(channels.Hooker); ok {
 			all[door.cfg.Name] = h.Hook()
 		}
+	}
+	return all
+}
+
+// states is what is known of every channel's connection, for /readyz.
+func (d *doors) states() map[string]any {
+	all := map[string]any{}
+	for _, door := range d.all {
+		all[door.cfg.Name] = door.status.State()
 	}
 	return all
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"magpie/internal/fakes/modelserver"
-	"magpie/internal/portlock"
 	"magpie/internal/fakes/telegram"
+	"magpie/internal/portlock"
 )
 
 // defaultListen is where the program listens without a configuration.

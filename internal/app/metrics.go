@@ -52,7 +52,7 @@ func families() map[string]family {
 		turnsTotal:      counter(turnsTotal, "Turns by how they ended.", "state"),
 		turnsRunning:    gauge(turnsRunning, "Turns that run just now."),
 		toolCalls:       counter(toolCalls, "Tool calls.", "tool", "result"),
-		toolSeconds:     gauge(toolSeconds, "Average duration of a tool's calls in seconds.", "tool"),
+		toolSeconds:     gauge(toolSeconds, "Duration of a tool's calls in seconds.", "tool", "stat"),
 		channelUp:       gauge(channelUp, "1 while the platform accepts the bot.", "channel"),
 		channelReturned: counter(channelReturned, "Times a connection came back.", "channel"),
 	}
@@ -73,7 +73,8 @@ func emitTools(emit emitter, t *toolbox) {
 	for name, s := range t.exec.Stats().Tools {
 		emit(toolCalls, float64(s.Calls-s.Failures), name, "ok")
 		emit(toolCalls, float64(s.Failures), name, "failed")
-		emit(toolSeconds, s.Average.Seconds(), name)
+		emit(toolSeconds, s.Average.Seconds(), name, "average")
+		emit(toolSeconds, s.P95.Seconds(), name, "p95")
 	}
 }
 

@@ -16,10 +16,6 @@ const checkEvery = time.Second
 
 // newServer builds the console with the pages of the channels that have some.
 func (p *program) newServer(b *brain, t *toolbox, d *doors) (*console.Server, error) {
-	token, err := console.LoadToken(p.cfg.DataDir, p.cfg.Web.Token)
-	if err != nil {
-		return nil, err
-	}
 	key, err := console.LoadKey(p.cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -29,9 +25,11 @@ func (p *program) newServer(b *brain, t *toolbox, d *doors) (*console.Server, er
 	if p.has(Gateway) {
 		routes, hooks = d.routes(), d.hooks()
 	}
+	routes = append(routes, p.auditRoute())
 	return console.New(console.Config{
-		Listen: p.cfg.Web.Listen, Token: token, Key: key,
+		Listen: p.cfg.Web.Listen, Token: p.token, Key: key,
 		Ready:   p.readiness(d),
+		States:  d.states,
 		Metrics: p.metrics(b, t, d),
 		Hooks:   hooks,
 		Log:     p.log,

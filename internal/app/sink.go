@@ -16,8 +16,9 @@ import (
 	"magpie/chat"
 )
 
-// noticeEvery is how often a chat is told that its mailbox is full.
-const noticeEvery = time.Minute
+// noticeEvery is how often a chat is told that its mailbox is full: one notice
+// speaks for all that is refused meanwhile.
+const noticeEvery = 10 * time.Second
 
 // intake is the last step of the way in: it puts a message into its chat's
 // mailbox. What the bus refuses for good is told to the person and counts as
@@ -47,17 +48,18 @@ func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	err := i.bus.PublishInbound(ctx, in, in.Press != nil || command.Is(in.Text))
 	switch {
 	case errors.Is(err, bus.ErrMailboxFull):
-		return i.tell(ctx, in, "full", fullNotice)
+		window := i.now().Truncate(noticeEvery).Unix()
+		return i.tell(ctx, in, fmt.Sprintf("full:%d", window), fullNotice)
 	case errors.Is(err, bus.ErrTooLarge):
-		return i.tell(ctx, in, "large", largeNotice)
+		return i.tell(ctx, in, "large:"+in.ID, largeNotice)
 	}
 	return err
 }
 
 var (
 	fullNotice = map[string]string{
-		settings.English: "There are 100 messages of this chat waiting already, so I did not take this one. Please send it again later, or /stop what I am doing.",
-		settings.Chinese: "这个会话已有 100 条消息在排队，这一条我没有收下。请稍后再发，或用 /stop 停止我正在做的事。",
+		settings.English: "There are 100 messages of this chat waiting already. I did not take this one, and take no more until some are answered: please send them again later, or /stop what I am doing.",
+		settings.Chinese: "这个会话已有 100 条消息在排队。这一条我没有收下，在处理完一些之前也不再收新的：请稍后重发，或用 /stop 停止我正在做的事。",
 	}
 	largeNotice = map[string]string{
 		settings.English: "This message is too long for me. Please send it as a file.",
@@ -65,13 +67,12 @@ var (
 	}
 )
 
-// tell says in the chat why a message was not taken, at most once a minute.
+// tell says in the chat why a message was not taken, once for each why.
 func (i *intake) tell(ctx context.Context, in chat.Inbound, why string, notice map[string]string) error {
 	i.log.Warn("message refused", "why", why, "channel", in.Addr.Channel, "session", in.Addr.Session(), "trace", in.Trace)
-	window := i.now().Truncate(noticeEvery).Unix()
 	return i.bus.PublishOutbound(ctx, chat.Outbound{
 		Meta: chat.Meta{
-			V: chat.Version, ID: fmt.Sprintf("out:%s:%s:%d", in.Addr.Session(), why, window),
+			V: chat.Version, ID: fmt.Sprintf("out:%s:%s", in.Addr.Session(), why),
 			Trace: in.Trace, At: i.now(), Addr: in.Addr,
 		},
 		Text: notice[settings.Lang(settings.Settings{}, in.From, in.Text)],

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -40,7 +39,7 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 		return t, err
 	}
 	if p.cfg.Security.AuditLogEnabled {
-		t.audit, err = tools.OpenAudit(ctx, filepath.Join(p.cfg.DataDir, "audit_logs"), p.bus.Table("audit"))
+		t.audit, err = tools.OpenAudit(ctx, auditDir(p.cfg), p.bus.Table("audit"))
 		if err != nil {
 			return t, err
 		}
@@ -57,7 +56,7 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 		Timeout: p.cfg.Tools.Timeout, NetworkTimeout: p.cfg.Tools.NetworkTimeout,
 		MaxResultChars: p.cfg.Tools.MaxResultChars, Enabled: p.cfg.Tools.Enabled,
 		Policy: policy, Keep: fs.Keep(t.fence), Audit: t.audit,
-		Events: p.bus.Publish, Log: p.log, Redact: tools.NewRedactor(secrets(p.cfg)),
+		Events: p.bus.Publish, Log: p.log, Redact: tools.NewRedactor(p.secrets()),
 	})
 	return t, nil
 }
@@ -77,15 +76,6 @@ func policy(rules []config.Rule) (*tools.Policy, error) {
 		all = append(all, tools.Rule{Tool: r.Tool, Match: r.Match, Channel: r.Channel, Sender: r.Sender, Action: tools.Action(r.Action)})
 	}
 	return tools.NewPolicy(all)
-}
-
-// secrets are the values that must never stand in a log.
-func secrets(cfg *config.Config) []chat.Secret {
-	all := []chat.Secret{cfg.Web.Token, cfg.Media.OSS.AccessKeySecret, cfg.Media.Transcribe.APIKey, cfg.Tools.Web.Search.APIKey}
-	for _, m := range cfg.LLM.Models {
-		all = append(all, m.APIKey)
-	}
-	return all
 }
 
 // close ends what openTools began.
@@ -160,7 +150,7 @@ func (t *toolbox) shown(d chat.Delivery) []command.Tool {
 		s := stats.Tools[spec.Name]
 		all = append(all, command.Tool{
 			Name: spec.Name, Category: string(spec.Category), About: firstLine(spec.Description),
-			Calls: s.Calls, Failures: s.Failures, Average: s.Average,
+			Calls: s.Calls, Failures: s.Failures, Average: s.Average, P95: s.P95,
 		})
 	}
 	return all

@@ -64,7 +64,7 @@ func table() []row {
 		{"internal/archtest", nil},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
-			"chat", "config", "channels", "channels/all", "internal/app", "internal/console", "internal/fakes/...", "internal/kv", "internal/termchat",
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/console", "internal/fakes/...", "internal/kv", "internal/termchat", "tools",
 		}},
 	}
 }

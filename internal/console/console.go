@@ -8,7 +8,7 @@
 // Open routes
 //
 //	GET  /healthz            200 while the process lives
-//	GET  /readyz             200, or 503 with {"ready":false,"missing":[{"what","why"}]}
+//	GET  /readyz             200, or 503 with {"ready":false,"missing":[{"what","why"}]}; with "channels"
 //	GET  /metrics            Prometheus text
 //	     /hooks/<instance>   authenticated by the platform's signature
 //	GET  /login, POST /login the login page; /logout ends a login
@@ -60,6 +60,7 @@ type Config struct {
 	// tunnel). Hooks may be asked for under any name.
 	Hosts   []string
 	Ready   func() []Problem        // empty: ready. nil: always ready
+	States  func() map[string]any   // of the channels, shown by /readyz; nil: none
 	Metrics http.Handler            // nil: 404
 	Hooks   map[string]http.Handler // by instance
 	Log     *slog.Logger            // nil: silent

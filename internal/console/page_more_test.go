@@ -273,3 +273,45 @@ func TestLoginPage(t *testing.T) {
 	br.until("document.querySelector('#state')?.classList.contains('up')")
 	br.quiet(b.url)
 }
+
+// A conversation opens at its end, whatever its last messages are, and stays
+// where a person has scrolled to.
+func TestPageOpensAtTheEnd(t *testing.T) {
+	long := strings.Repeat("One more line of a long answer.\n\n", 40)
+	b := newBot(t, func(w *web.Web, in chat.Inbound) {
+		if err := reply(w, in, in.Text+"\n\n"+long); err != nil {
+			t.Error(err)
+		}
+	})
+	br := openBrowser(t)
+	br.open(b.url + "/?token=the-token")
+	for i, q := range []string{"first", "second"} {
+		br.say(q)
+		br.until(fmt.Sprintf("document.querySelectorAll('.message.bot').length === %d", i+1))
+	}
+	const atEnd = "(e => e.scrollHeight > 2 * e.clientHeight && e.scrollHeight - e.scrollTop - e.clientHeight < 2)(document.querySelector('#scroll'))"
+	br.until(atEnd)
+	br.do(chromedp.Reload())
+	br.until("document.querySelectorAll('.message.bot').length === 2")
+	br.until(atEnd)
+	br.until("document.querySelector('#bottom').hidden")
+	br.eval("document.querySelector('#scroll').scrollTop = 100")
+	br.until("!document.querySelector('#bottom').hidden")
+	b.tell("more")
+	br.until("document.querySelectorAll('.message.bot').length === 3")
+	if at := br.eval("document.querySelector('#scroll').scrollTop"); at != "100" {
+		t.Errorf("the page moved to %s although somebody had scrolled up", at)
+	}
+}
+
+// tell lets the bot say something by itself in the conversation that was
+// written to last.
+func (b *bot) tell(text string) {
+	b.t.Helper()
+	taken := b.inbound()
+	in := taken[len(taken)-1]
+	in.ID += "-" + text
+	if err := reply(b.web, in, text); err != nil {
+		b.t.Error(err)
+	}
+}

@@ -20,7 +20,11 @@ func (s *Server) readyz(rw http.ResponseWriter, _ *http.Request) {
 	if len(missing) > 0 {
 		status = http.StatusServiceUnavailable
 	}
-	answer(rw, status, map[string]any{"ready": len(missing) == 0, "missing": missing})
+	said := map[string]any{"ready": len(missing) == 0, "missing": missing}
+	if s.cfg.States != nil {
+		said["channels"] = s.cfg.States()
+	}
+	answer(rw, status, said)
 }
 
 func answer(rw http.ResponseWriter, status int, v any) {

@@ -24,9 +24,15 @@ let idle, draftEnd, lastNotice;
 const scroll = $("scroll");
 const atBottom = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
 let follow = true;
+let lastTop = 0;
 
+// Only a person scrolls up; that new messages moved the end away is no reason
+// to stop following it.
 scroll.addEventListener("scroll", () => {
-  follow = atBottom();
+  const up = scroll.scrollTop < lastTop;
+  lastTop = scroll.scrollTop;
+  if (atBottom()) follow = true;
+  else if (up) follow = false;
   $("bottom").hidden = follow;
 });
 $("bottom").addEventListener("click", () => toBottom());
