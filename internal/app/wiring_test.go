@@ -117,7 +117,7 @@ func crowd(w *world) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
-	for i := range 6000 {
+	for i := range 2000 {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", i)), nil, 0o600); err != nil {
 			w.t.Fatal(err)
 		}
