@@ -79,6 +79,12 @@ type Bus struct {
 	started time.Time
 	room    room
 	media   lazyMedia
+	held    sync.Map // chat.SessionKey → *Mailbox: the chats held here
+	background
+}
+
+// background is what runs beside the bus until it is closed.
+type background struct {
 	closing chan struct{}
 	bg      sync.WaitGroup
 }
@@ -88,7 +94,7 @@ type Bus struct {
 // is usable or ctx ends.
 func Open(ctx context.Context, opts Options) (b *Bus, err error) {
 	opts.defaults()
-	b = &Bus{opts: opts, log: opts.Log, started: time.Now(), closing: make(chan struct{})}
+	b = &Bus{opts: opts, log: opts.Log, started: time.Now(), background: background{closing: make(chan struct{})}}
 	defer func() {
 		if err != nil {
 			b.shutdown()

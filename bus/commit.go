@@ -185,9 +185,19 @@ func (m *Mailbox) removeLocked(ctx context.Context, inputs []chat.Input) error {
 	return nil
 }
 
+// lastRecord is the sequence of the chat's last record as its holder knows it.
+func (m *Mailbox) lastRecord() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.standing.last
+}
+
 // History returns the records of a chat that were stored after sequence after,
 // in order; 0 returns all.
 func (b *Bus) History(ctx context.Context, sid chat.SessionKey, after uint64) ([]chat.Stored, error) {
+	if mb, here := b.held.Load(sid); here && after > 0 && mb.(*Mailbox).lastRecord() <= after {
+		return nil, nil // who holds the chat knows its last record
+	}
 	var all []chat.Stored
 	for {
 		msg, err := b.streams.hist.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject("hist."+string(sid)))

@@ -237,7 +237,9 @@ func (w *worker) hold(sid chat.SessionKey, s *slot) error {
 		mb.standing = known
 	}
 	if err = mb.begin(ctx, !ok); err == nil {
+		w.b.held.Store(sid, mb)
 		err = w.run(ctx, mb)
+		w.b.held.Delete(sid)
 	}
 	l.release()
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -156,10 +157,19 @@ func run(ctx context.Context, p *program) (err error) {
 	}
 	l.start("channels", 2*time.Second, doors.receivers()...)
 	p.greet(server)
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-l.failed:
-		return err
+	settled := time.After(settleAfter)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-l.failed:
+			return err
+		case <-settled:
+			debug.FreeOSMemory() // what only the start needed
+		}
 	}
 }
+
+// settleAfter is when the start is over: the store is read, the channels have
+// connected.
+const settleAfter = time.Second
