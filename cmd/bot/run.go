@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -118,11 +119,18 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal, fn func(context.
 	}
 }
 
-// typed is what a person typed to start the program: go run builds it into a
-// folder that nobody knows.
-func typed() string {
-	if strings.Contains(os.Args[0], "go-build") {
+// typed is what a person typed to start the program.
+func typed() string { return typedAs(os.Args[0]) }
+
+// goRun finds the folders in which go run keeps what it has built: a temporary
+// one, or an entry of the build cache wherever that is.
+var goRun = regexp.MustCompile(`go-build|[/\\][0-9a-f]{64}-d[/\\]`)
+
+// typedAs makes a command for people of the path of the program: go run builds
+// it into a folder that nobody knows.
+func typedAs(path string) string {
+	if goRun.MatchString(path) {
 		return "go run ./cmd/bot"
 	}
-	return os.Args[0]
+	return path
 }

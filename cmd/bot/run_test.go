@@ -94,3 +94,21 @@ func TestLog(t *testing.T) {
 		t.Errorf("text: %q", got)
 	}
 }
+
+// The hint about a model names the command that the person typed, not the place
+// where go run has put the program.
+func TestTypedAs(t *testing.T) {
+	hash := strings.Repeat("0f", 32)
+	for path, want := range map[string]string{
+		"./bot":                                 "./bot",
+		"bot":                                   "bot",
+		"/usr/local/bin/bot":                    "/usr/local/bin/bot",
+		"/var/t/go-build381/b001/exe/bot":       "go run ./cmd/bot",
+		"/home/ada/cache/0f/" + hash + "-d/bot": "go run ./cmd/bot",
+		"/home/ada/go-build/0f/" + hash + "-d/bot": "go run ./cmd/bot",
+	} {
+		if got := typedAs(path); got != want {
+			t.Errorf("typedAs(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

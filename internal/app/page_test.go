@@ -79,9 +79,9 @@ func (p *page) say(text string) (int, string) {
 	return p.post("/messages", body)
 }
 
-// wait follows the conversation until a message of the bot has been shown that
-// ok accepts.
-func (p *page) wait(what string, ok func(shown) bool) shown {
+// follow reads the conversation's events of a kind until done accepts one; the
+// last one is told when none comes.
+func (p *page) follow(what, kind string, done func(data []byte) bool) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
@@ -89,26 +89,35 @@ func (p *page) wait(what string, ok func(shown) bool) shown {
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 16<<20)
-	kind, seen := "", []string{}
+	now, last := "", ""
 	for lines.Scan() {
 		key, value, _ := strings.Cut(lines.Text(), ": ")
 		if key == "event" {
-			kind = value
+			now = value
 		}
-		if key != "data" || kind != "message" {
+		if key != "data" || now != kind {
 			continue
 		}
-		var m shown
-		if err := json.Unmarshal([]byte(value), &m); err != nil {
-			p.t.Fatalf("event %s: %v", value, err)
+		if done([]byte(value)) {
+			return
 		}
-		if m.Role != "person" && ok(m) {
-			return m
-		}
-		seen = append(seen, m.Role+": "+m.Text)
+		last = value
 	}
-	p.t.Fatalf("never: %s (%v; the page shows %q)", what, lines.Err(), seen)
-	return shown{}
+	p.t.Fatalf("never: %s (%v; the last was %s)", what, lines.Err(), last)
+}
+
+// wait follows the conversation until a message of the bot has been shown that
+// ok accepts.
+func (p *page) wait(what string, ok func(shown) bool) (m shown) {
+	p.t.Helper()
+	p.follow(what, "message", func(data []byte) bool {
+		m = shown{}
+		if err := json.Unmarshal(data, &m); err != nil {
+			p.t.Fatalf("event %s: %v", data, err)
+		}
+		return m.Role != "person" && ok(m)
+	})
+	return m
 }
 
 // ask writes a message and waits for an answer that holds want.

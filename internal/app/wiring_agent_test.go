@@ -1,8 +1,6 @@
 package app_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -162,31 +160,13 @@ type goesOn struct {
 // live follows the conversation until what goes on in it is what ok accepts.
 func (p *page) live(what string, ok func(goesOn) bool) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
-	defer cancel()
-	resp := p.request(ctx, http.MethodGet, "/events?format=text", nil)
-	defer func() { _ = resp.Body.Close() }()
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 16<<20)
-	kind, last := "", ""
-	for lines.Scan() {
-		key, value, _ := strings.Cut(lines.Text(), ": ")
-		if key == "event" {
-			kind = value
-		}
-		if key != "data" || kind != "live" {
-			continue
-		}
+	p.follow(what, "live", func(data []byte) bool {
 		var s goesOn
-		if err := json.Unmarshal([]byte(value), &s); err != nil {
-			p.t.Fatalf("event %s: %v", value, err)
+		if err := json.Unmarshal(data, &s); err != nil {
+			p.t.Fatalf("event %s: %v", data, err)
 		}
-		if ok(s) {
-			return
-		}
-		last = value
-	}
-	p.t.Fatalf("never: %s (%v; the last was %s)", what, lines.Err(), last)
+		return ok(s)
+	})
 }
 
 // stopWithin is what the end of the program may take, whatever hangs.

@@ -39,7 +39,7 @@ type Config struct {
 	Idle      time.Duration // silence within a reply; 0 = one minute, at most Timeout
 	MaxTokens int           // of a reply, when the request does not say; 0 = 4096
 	Vision    bool          // the model can see images
-	HTTP      *http.Client  // nil = http.DefaultClient; redirects are never followed
+	HTTP      *http.Client  // nil = one of its own; redirects are never followed
 }
 
 // Provider is one model. Safe for concurrent use.
