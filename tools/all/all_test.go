@@ -2,6 +2,7 @@ package all_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -17,6 +18,8 @@ type outbox struct{}
 
 func (outbox) Publish(context.Context, chat.Outbound) error { return nil }
 
+// TOOL-1: every tool has a unique name, a description, a schema of an object, a
+// category and an effect.
 func TestRegister(t *testing.T) {
 	f, err := fence.New(t.TempDir(), nil)
 	if err != nil {
@@ -30,6 +33,13 @@ func TestRegister(t *testing.T) {
 	got := map[string]string{}
 	for _, s := range reg.List() {
 		got[s.Name] = string(s.Category) + " " + string(s.Effect)
+		var schema struct{ Type string }
+		if err := json.Unmarshal(s.Schema, &schema); err != nil || schema.Type != "object" {
+			t.Errorf("%s: schema of type %q, %v; want object", s.Name, schema.Type, err)
+		}
+		if len(s.Description) < 40 {
+			t.Errorf("%s: description %q is too short for a model", s.Name, s.Description)
+		}
 	}
 	want := map[string]string{
 		"current_time": "system reads", "sleep": "system reads", "message": "system acts",
