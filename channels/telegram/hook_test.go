@@ -157,12 +157,16 @@ func TestWebhookIsKept(t *testing.T) {
 	w, tg, _ := hooked(t, channels.Deps{})
 	r := start(t, tg)
 	w.Say(fake.Said{From: ann, Text: "one"})
-	r.next(t)
+	one := r.next(t)
 	if _, err := tg.api.call(bounded(t), "deleteWebhook", nil); err != nil {
 		t.Fatal(err)
 	}
 	w.Say(fake.Said{From: ann, Text: "two"})
-	if in := r.next(t); in.Text != "two" {
+	in := r.next(t)
+	if in.ID == one.ID { // the webhook went before its 200 was read: Telegram brings the update again
+		in = r.next(t)
+	}
+	if in.Text != "two" {
 		t.Errorf("got %q", in.Text)
 	}
 	plain := newWorld(t, nil) // takes https only
