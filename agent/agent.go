@@ -83,9 +83,13 @@ type Commands interface {
 	Handle(ctx context.Context, d chat.Delivery, c command.Chat) (chat.Outbound, bool, error)
 }
 
-// Media opens stored files.
+// Media gives the files of messages.
 type Media interface {
+	// Open opens a stored file.
 	Open(ctx context.Context, ref string) (io.ReadCloser, error)
+	// Await returns what became of a file that is Pending, as soon as that is
+	// known; an error means that ctx has ended, or that it never will be.
+	Await(ctx context.Context, a chat.Attachment) (chat.Attachment, error)
 }
 
 // Busy says what becomes of a message that arrives while a turn runs. Only a
@@ -116,14 +120,30 @@ type Options struct {
 	Now     func() time.Time // time.Now
 	Log     *slog.Logger     // nothing is logged
 	History *session.Options // of the ready sessions
+	// JobPauses are the waits before a turn begun by a job asks the models once
+	// more when none could be reached; 5 s, 20 s, 1 min, 3 min.
+	JobPauses []time.Duration
 }
 
 // Agent runs turns. Safe for concurrent use.
 type Agent struct {
 	ports    Ports
 	opt      Options
+	kit      atomic.Pointer[Kit]
 	sessions *session.Store
 	count    counters
+}
+
+// Kit is what a turn works with from its first step to its last, although an
+// Update may come in between. Zero numbers mean the defaults of Options.
+type Kit struct {
+	Model         Model
+	Tools         Tools
+	MaxIterations int
+	MaxConcurrent int
+	Busy          Busy
+	Debounce      time.Duration
+	HistoryTokens int
 }
 
 type counters struct{ turns, running, failed, panics, dead atomic.Int64 }
@@ -135,12 +155,14 @@ func New(ports Ports, opt *Options) *Agent {
 		a.opt = *opt
 	}
 	o := &a.opt
-	o.MaxIterations = orElse(o.MaxIterations, 20)
-	o.MaxConcurrent = orElse(o.MaxConcurrent, 3)
 	o.Attempts = orElse(o.Attempts, 3)
-	if o.Busy == "" {
-		o.Busy = Steer
+	if o.JobPauses == nil {
+		o.JobPauses = jobPauses()
 	}
+	a.Update(Kit{
+		Model: ports.Model, Tools: ports.Tools, MaxIterations: o.MaxIterations, MaxConcurrent: o.MaxConcurrent,
+		Busy: o.Busy, Debounce: o.Debounce, HistoryTokens: o.HistoryTokens,
+	})
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -152,6 +174,16 @@ func New(ports Ports, opt *Options) *Agent {
 	}
 	a.sessions = session.NewStore(ports.History, ports.Sess, o.History)
 	return a
+}
+
+// Update gives the turns that begin from now on another Kit.
+func (a *Agent) Update(k Kit) {
+	k.MaxIterations = orElse(k.MaxIterations, 20)
+	k.MaxConcurrent = orElse(k.MaxConcurrent, 3)
+	if k.Busy == "" {
+		k.Busy = Steer
+	}
+	a.kit.Store(&k)
 }
 
 func orElse(n, def int) int {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"magpie/agent/llm"
 	"magpie/agent/model"
@@ -90,6 +91,12 @@ func (t *turn) ask(ctx context.Context, last bool) (llm.Reply, error) {
 		case ctx.Err() != nil:
 			return llm.Reply{}, context.Cause(ctx)
 		case llm.KindOf(err) != llm.TooLong || t.loop.fit.step >= mostSteps:
+			if t.outlast(ctx, err) {
+				continue
+			}
+			if ctx.Err() != nil {
+				return llm.Reply{}, context.Cause(ctx)
+			}
 			return llm.Reply{}, &errNoAnswer{err}
 		}
 		t.loop.fit.step++
@@ -115,8 +122,8 @@ func (t *turn) askOnce(ctx context.Context, sess *session.Session, last bool) (l
 		}
 	}
 	t.loop.partial.reset()
-	reply, err := t.h.a.ports.Model.Ask(ctx, model.Question{
-		Session: t.h.key, Payer: t.payer(), Prefer: t.env.prefer, Request: req, OnText: t.onText,
+	reply, err := t.env.kit.Model.Ask(ctx, model.Question{
+		Session: t.h.key, Trace: t.first().Trace, Payer: t.payer(), Prefer: t.env.prefer, Request: req, OnText: t.onText,
 	})
 	if err == nil {
 		t.loop.partial.reset()
@@ -165,15 +172,15 @@ func (t *turn) compact(ctx context.Context, sess *session.Session, keep int) {
 	t.event(chat.TurnProgress, words(t.env.scope.Lang).compacting())
 	err := t.h.a.sessions.Compact(ctx, sess, keep, t.room()/2, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		req.Session = string(t.h.key)
-		return t.h.a.ports.Model.Ask(ctx, model.Question{
-			Session: t.h.key, Payer: t.payer(), Prefer: t.env.prefer, Request: req,
+		return t.env.kit.Model.Ask(ctx, model.Question{
+			Session: t.h.key, Trace: t.first().Trace, Payer: t.payer(), Prefer: t.env.prefer, Request: req,
 		})
 	})
 	if err == nil {
 		err = t.writePrompt(ctx)
 	}
 	if err != nil && !errors.Is(err, session.ErrNothing) && ctx.Err() == nil {
-		t.h.a.opt.Log.Warn("the history was not compacted", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Warn("the history was not compacted", "session", t.h.key, "trace", t.first().Trace, "err", err)
 	}
 }
 
@@ -214,4 +221,6 @@ func (t *turn) onText(soFar string) {
 	}
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+func blank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }) < 0
+}

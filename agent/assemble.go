@@ -21,15 +21,23 @@ func (t *turn) assemble(ctx context.Context) error {
 		t.join(t.among(t.loop.past.replies[0].Inputs))
 		return nil
 	}
-	mode := t.h.a.opt.Busy
-	if d := t.h.a.opt.Debounce; d > 0 && t.first().Origin == chat.FromPerson {
-		if err := t.settle(ctx, d); err != nil {
+	if t.debounced() {
+		if err := t.settle(ctx, t.env.kit.Debounce); err != nil {
 			return err
 		}
-		mode = Collect
 	}
-	t.join(func(d *chat.Delivery) bool { return t.belongs(d) || mode != Queue && t.samePerson(d) })
+	t.join(t.joins)
 	return nil
+}
+
+func (t *turn) debounced() bool {
+	return t.env.kit.Debounce > 0 && t.first().Origin == chat.FromPerson
+}
+
+// joins reports whether a waiting message belongs to a turn that has not asked
+// the model yet.
+func (t *turn) joins(d *chat.Delivery) bool {
+	return t.belongs(d) || (t.env.kit.Busy != Queue || t.debounced()) && t.samePerson(d)
 }
 
 // settle waits until no message has come for d.
@@ -138,7 +146,7 @@ func (t *turn) steer(ctx context.Context) {
 	if err := t.h.pull(ctx); err != nil {
 		// The messages stay where they are; if the mailbox is broken the commit
 		// will say so.
-		t.h.a.opt.Log.Debug("no look for new messages", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Debug("no look for new messages", "session", t.h.key, "trace", t.first().Trace, "err", err)
 	}
 	known := t.inputs
 	var joined []chat.Delivery
@@ -147,9 +155,10 @@ func (t *turn) steer(ctx context.Context) {
 		joined = t.join(t.among(t.loop.past.replies[0].Inputs))
 	case ctx.Err() == nil:
 		joined = t.join(func(d *chat.Delivery) bool {
-			return t.belongs(d) || t.h.a.opt.Busy == Steer && t.samePerson(d)
+			return t.belongs(d) || t.env.kit.Busy == Steer && t.samePerson(d)
 		})
 	}
+	t.await(ctx, joined)
 	for _, d := range fold(joined) {
 		if slices.ContainsFunc(known, func(in chat.Delivery) bool { return in.ID == d.ID }) {
 			continue

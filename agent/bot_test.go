@@ -91,6 +91,11 @@ func (b *box) Run(ctx context.Context, sc tools.Scope, name, args string) tools.
 	if fn == nil {
 		return tools.Result{Err: tools.NotFound, Text: "no tool " + name}
 	}
+	if effect(name) != tools.Reads {
+		if err := sc.Caller.Begin(ctx); err != nil {
+			return tools.Result{Err: tools.Failed, Text: "not noted"}
+		}
+	}
 	return fn(ctx, sc, args)
 }
 

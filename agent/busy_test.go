@@ -138,6 +138,7 @@ func TestOnlyTheSamePersonJoins(t *testing.T) {
 		w.put(chat.Inbound{From: ann, Text: "c"})
 		b.run()
 		wantEqual(t, string(mode), [][]string{{"in:1"}, {"in:2"}, {"in:3"}, {"in:4"}, {"in:5"}}, w.answered())
+		wantEqual(t, string(mode)+": unasked", []bool{false, false, true, true, false}, w.unasked())
 	}
 }
 

@@ -44,7 +44,9 @@ func (t *turn) calls(ctx context.Context, reply llm.Reply) error {
 	t.loop.rounds++
 	for i, res := range results {
 		t.say(t.result(calls[i], res))
+		t.said[len(t.said)-1].Outside = res.Untrusted
 		t.loop.answered = t.loop.answered || res.Answered
+		t.loop.tainted = t.loop.tainted || res.Untrusted
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -58,7 +60,7 @@ func (t *turn) runAll(ctx context.Context, calls []llm.Call, results []callOutco
 	t.showTools(calls)
 	defer t.showTools(nil)
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(t.h.a.opt.MaxConcurrent)
+	g.SetLimit(t.env.kit.MaxConcurrent)
 	for _, c := range calls {
 		if t.env.effects[c.Name] != tools.Reads {
 			g.SetLimit(1)
@@ -89,12 +91,12 @@ func (t *turn) call(ctx context.Context, id string, c llm.Call) (callOutcome, er
 		return callOutcome{Err: tools.Permission, Text: t.loop.withheld[c.Name]}, nil
 	case changes && t.loop.past.intents[id]:
 		return callOutcome{Text: textUnknown}, nil
-	case changes:
-		if err := t.loop.journal.add(ctx, entry{Kind: kindIntent, Call: id}); err != nil {
-			return callOutcome{Text: textStopped}, err
-		}
 	}
-	res := t.runTool(ctx, id, c)
+	waiter := &caller{turn: t, id: id, tool: c.Name}
+	res := t.runTool(ctx, waiter, c)
+	if err := waiter.failed(); err != nil {
+		return callOutcome{Text: textStopped}, err
+	}
 	if ctx.Err() != nil && !res.OK {
 		if text := res.Text; !blank(text) {
 			res.Text = textStopped + "\n" + text
@@ -107,18 +109,18 @@ func (t *turn) call(ctx context.Context, id string, c llm.Call) (callOutcome, er
 	return res, t.loop.journal.add(ctx, entry{Kind: kindDone, Call: id, Result: &res})
 }
 
-func (t *turn) runTool(ctx context.Context, id string, c llm.Call) (out callOutcome) {
+func (t *turn) runTool(ctx context.Context, w *caller, c llm.Call) (out callOutcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.h.a.count.panics.Add(1)
-			t.h.a.opt.Log.Error("tool panicked", "session", t.h.key, "tool", c.Name, "err", fmt.Sprint(v))
+			t.h.a.opt.Log.Error("tool panicked", "session", t.h.key, "trace", t.first().Trace, "tool", c.Name, "err", fmt.Sprint(v))
 			out = callOutcome{Err: tools.Failed, Text: "the tool broke down; try another way"}
 		}
 	}()
 	sc := t.env.scope
-	sc.CallID = t.id + ":" + id
-	res := t.h.a.ports.Tools.Run(ctx, sc, c.Name, c.Args)
-	return callOutcome{OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered}
+	sc.CallID, sc.Caller, sc.Tainted = t.id+":"+w.id, w, t.loop.tainted
+	res := t.env.kit.Tools.Run(ctx, sc, c.Name, c.Args)
+	return callOutcome{OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered, Untrusted: res.Untrusted}
 }
 
 // result makes the message of a call's result, and counts its failure.
@@ -178,7 +180,7 @@ func (t *turn) showTools(calls []llm.Call) {
 	}
 	text := strings.Join(names, ", ")
 	t.h.mu.Lock()
-	t.tool = text
+	t.doing.tool = text
 	t.h.mu.Unlock()
 	if text != "" {
 		t.event(chat.TurnProgress, text)

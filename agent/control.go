@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"magpie/agent/command"
@@ -127,14 +128,14 @@ func (c *held) Reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := chat.Record{V: chat.Version, Turn: fmt.Sprintf("%s:%d", h.key, c.d.Seq), Trace: c.d.Trace, At: item.At}
+	r := chat.Record{V: chat.Version, Turn: fmt.Sprintf("%s:%d", h.key, c.d.Seq), Trace: c.d.Trace, Addr: c.d.Addr, At: item.At}
 	r.Items = append(r.Items, raw)
 	if err := h.commit(ctx, r, []session.Item{item}); err != nil {
 		return err
 	}
 	// The mark alone is enough; the point only makes later loads shorter.
 	if err := h.a.sessions.Forget(ctx, h.sess); err != nil {
-		h.a.opt.Log.Warn("the place of a new conversation was not stored", "session", h.key, "err", err)
+		h.a.opt.Log.Warn("the place of a new conversation was not stored", "session", h.key, "trace", c.d.Trace, "err", err)
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (c *held) Status(ctx context.Context) command.Status {
 		short, cancel := context.WithTimeout(ctx, countWait)
 		defer cancel()
 		if err := h.pull(short); err != nil {
-			h.a.opt.Log.Warn("waiting messages were not counted", "session", h.key, "err", err)
+			h.a.opt.Log.Warn("waiting messages were not counted", "session", h.key, "trace", c.d.Trace, "err", err)
 		}
 	}
 	if s, err := h.session(ctx); err == nil {
@@ -167,7 +168,8 @@ func (c *held) Status(ctx context.Context) command.Status {
 		st.Model = h.model
 	}
 	if t := h.now; t != nil {
-		st.Running, st.Since, st.Tool = true, t.began, t.tool
+		st.Running, st.Since, st.Tool = true, t.began, t.doing.tool
+		st.Asks = slices.Compact(slices.Sorted(slices.Values(t.doing.asks)))
 	}
 	return st
 }

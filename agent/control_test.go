@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"magpie/agent/llm"
 	"magpie/agent/model"
 	"magpie/chat"
+	"magpie/internal/kv/kvtest"
 	"magpie/tools"
 )
 
@@ -187,6 +189,46 @@ func TestStopIsAPlaceInTheOrder(t *testing.T) {
 	})
 }
 
+// A turn that waits for a person's approval says so, for as long as it does; what
+// a tool waits for otherwise is work.
+func TestStatusOfATurnThatAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		decide, report := make(chan struct{}), make(chan struct{})
+		wait := func(on chan struct{}) func(context.Context) error {
+			return func(context.Context) error { <-on; return nil }
+		}
+		b := w.bot(func(ctx context.Context, n int, q model.Question) (llm.Reply, error) {
+			if n == 1 {
+				return calls("read", "act")
+			}
+			return echo(ctx, n, q)
+		}, nil).tool("read", ok("x")).tool("act", func(ctx context.Context, sc tools.Scope, _ string) tools.Result {
+			if err := errors.Join(sc.Caller.Ask(ctx, wait(decide)), sc.Caller.Wait(ctx, wait(report))); err != nil {
+				t.Error(err)
+			}
+			return tools.Result{OK: true}
+		})
+		var seen []string
+		b.ports.Commands = commander(func(ctx context.Context, _ chat.Delivery, c command.Chat) string {
+			st := c.Status(ctx)
+			seen = append(seen, fmt.Sprint(st.Running, " ", st.Tool, " ", st.Asks))
+			return ""
+		})
+		b.with(nil)
+		w.say("go")
+		end := b.start(t.Context())
+		for _, next := range []chan struct{}{decide, report} {
+			synctest.Wait()
+			w.command("/status")
+			synctest.Wait()
+			close(next)
+		}
+		b.mustEnd(end)
+		wantEqual(t, "status", []string{"true read, act [act]", "true read, act []"}, seen)
+	})
+}
+
 func TestNewConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -262,7 +304,7 @@ func TestBrokenCommands(t *testing.T) {
 		publish := b.ports.Publish
 		b.ports.Publish = func(ctx context.Context, out chat.Outbound) error {
 			if err := publish(ctx, out); err != nil || out.Text == "fine" {
-				return errKilled
+				return kvtest.ErrKilled
 			}
 			return nil
 		}

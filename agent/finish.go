@@ -27,7 +27,10 @@ func (t *turn) say(m llm.Message) {
 // send adds a message to what the record sends.
 func (t *turn) send(text string) {
 	first, last := t.first(), &t.inputs[len(t.inputs)-1]
-	out := chat.Outbound{Text: text, Turn: t.id}
+	out := chat.Outbound{Text: text, Turn: t.id, Unasked: first.Origin != chat.FromPerson}
+	if first.Origin == chat.FromCron {
+		out.Slot = &chat.Slot{ID: first.ID, Err: t.loop.failed}
+	}
 	out.ID = fmt.Sprintf("out:%s:%d:%d", t.h.key, first.Seq, len(t.out))
 	if !first.Direct && first.Origin == chat.FromPerson {
 		out.ReplyTo = last.MessageID
@@ -54,12 +57,22 @@ func (t *turn) answer(reply llm.Reply) {
 	if !blank(text) || note != "" {
 		t.say(llm.Message{Role: llm.Assistant, Text: join(text, note)})
 	}
-	if t.loop.answered {
+	if t.loop.answered || t.silent(text) {
 		text = "" // the person has the answer already
 	}
 	if text = join(text, note); text != "" {
 		t.send(text)
 	}
+}
+
+// outcome sees to it that a job learns of the end of its turn, also of one that
+// has sent no answer.
+func (t *turn) outcome() {
+	if len(t.out) > 0 || t.first().Origin != chat.FromCron {
+		return
+	}
+	t.send("")
+	t.out[0].Slot.Quiet = true
 }
 
 func join(text, note string) string {
@@ -84,7 +97,15 @@ func (t *turn) noAnswer(err error) {
 	} else if llm.KindOf(err) == llm.TooLong {
 		text = words(t.env.scope.Lang).tooLong()
 	}
+	if first := t.first(); first.Origin == chat.FromCron {
+		t.loop.failed = "no model could answer"
+		text = words(t.env.scope.Lang).jobFailed(first.Text) + "\n\n" + text
+	}
 	t.say(llm.Message{Role: llm.Assistant, Text: fmt.Sprintf(markFailed, text)})
+	if first := t.first(); first.Origin == chat.FromSystem {
+		// Nobody else will tell what the task has found.
+		text += "\n\n" + words(t.env.scope.Lang).report(clean(first.From.Name)) + "\n\n" + session.Shorten(first.Text, maxQuote)
+	}
 	t.send(text)
 }
 
@@ -94,6 +115,7 @@ func (t *turn) brokeDown(p *panicked) {
 	t.h.a.opt.Log.Error("turn panicked", "session", t.h.key, "trace", t.first().Trace,
 		"err", p, "stack", string(p.stack))
 	text := words(t.lang()).brokeDown()
+	t.loop.failed = "the turn broke down"
 	if len(t.said) > 0 {
 		t.say(llm.Message{Role: llm.Assistant, Text: fmt.Sprintf(markFailed, text)})
 	}
@@ -114,13 +136,14 @@ func (t *turn) cutShort(run context.Context, cut *cutOff) {
 		return err
 	})
 	if err != nil {
-		t.h.a.opt.Log.Error("a stopped turn is kept without its messages", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Error("a stopped turn is kept without its messages", "session", t.h.key, "trace", t.first().Trace, "err", err)
 	}
 	mark := markNewer
 	if cut.seq > 0 {
 		mark = markStopped
 	}
 	sofar := t.loop.partial.get()
+	t.loop.failed = "stopped by a person"
 	t.say(llm.Message{Role: llm.Assistant, Text: join(sofar, mark)})
 	switch {
 	case !blank(sofar) && !t.loop.answered:
@@ -134,9 +157,9 @@ func (t *turn) cutShort(run context.Context, cut *cutOff) {
 // joined go back, earlier ones that would have joined are taken in.
 func (t *turn) split(run context.Context, seq uint64) {
 	if err := t.h.pull(run); err != nil {
-		t.h.a.opt.Log.Debug("no look for new messages", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Debug("no look for new messages", "session", t.h.key, "trace", t.first().Trace, "err", err)
 	}
-	mode := t.h.a.opt.Busy
+	mode := t.env.kit.Busy
 	earlier := t.join(func(d *chat.Delivery) bool {
 		return d.Seq < seq && t.samePerson(d) && (mode == Steer || mode == Interrupt)
 	})
@@ -169,6 +192,7 @@ func (t *turn) giveUp(run context.Context) error {
 	t.h.a.count.dead.Add(1)
 	t.h.a.opt.Log.Error("message given up", "session", t.h.key, "trace", t.first().Trace, "attempts", t.loop.past.attempts)
 	t.said, t.out = nil, nil
+	t.loop.failed = "given up after several attempts"
 	t.send(words(t.lang()).givenUp())
 	return t.commit(run, fmt.Sprintf("%d attempts at this turn did not end", t.loop.past.attempts))
 }
@@ -179,7 +203,7 @@ func (t *turn) handOver() {
 		return
 	}
 	if err := t.loop.journal.add(context.Background(), entry{Kind: kindHanded}); err != nil {
-		t.h.a.opt.Log.Warn("a hand-over was not noted", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Warn("a hand-over was not noted", "session", t.h.key, "trace", t.first().Trace, "err", err)
 	}
 }
 
@@ -194,10 +218,11 @@ func (t *turn) lang() string {
 // commit writes the turn's record.
 func (t *turn) commit(run context.Context, dead string) error {
 	r := chat.Record{
-		V: chat.Version, Turn: t.id, Trace: t.first().Trace, At: t.h.a.opt.Now(), Out: t.out, Dead: dead,
+		V: chat.Version, Turn: t.id, Trace: t.first().Trace, Addr: t.first().Addr, Began: t.began, At: t.h.a.opt.Now(),
+		Out: t.out, Dead: dead,
 	}
 	for _, in := range t.inputs {
-		r.Inputs = append(r.Inputs, chat.Input{Seq: in.Seq, ID: in.ID})
+		r.Inputs = append(r.Inputs, chat.Input{Seq: in.Seq, ID: in.ID, Trace: in.Trace, At: in.At, Stored: in.Stored})
 	}
 	if len(r.Out) > 0 {
 		r.Out[len(r.Out)-1].Final = true

@@ -15,11 +15,13 @@ import (
 // How a message is written for the model. A plain message of a private chat is
 // its text and nothing else. What comes from others stands in a fence that its
 // text cannot close: <message from="…"> in groups, <quoted from="…"> for the
-// message replied to, <report> for background tasks. What the program itself
-// adds stands in square brackets.
+// message replied to and for what is forwarded, <report> for background tasks,
+// <reminder> for what a job has shown. What the program itself adds stands in
+// square brackets.
 const (
 	labelEdited  = "[The person has changed an earlier message. It reads now:]\n"
-	labelJob     = "[A scheduled job of this chat is due. Do what it says and answer with the outcome:]\n"
+	labelJob     = "[A scheduled job of this chat is due; nobody has written just now. Do what it says and answer with the outcome. If there is nothing that a person should read, answer " + SilentMark + " and nothing else:]\n"
+	labelShown   = "[The chat has been shown this reminder, as its job asks; nobody has answered it yet:]\n"
 	labelReport  = "[A background task has ended. The person has not seen its report; tell them what matters:]\n"
 	labelVoice   = "[The text above is the transcript of a voice message.]"
 	labelNothing = "[an empty message]"
@@ -41,12 +43,22 @@ func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
 	it := session.Item{At: t.h.a.opt.Now(), Inputs: []chat.Input{{Seq: d.Seq, ID: d.ID}}}
 	it.Message = llm.Message{Role: llm.User}
 	for _, a := range d.Attachments {
-		if a.Kind == chat.Image && a.Ref != "" {
+		if isPicture(a) {
 			it.Message.Images = append(it.Message.Images, llm.Image{Ref: a.Ref, MIME: a.MIME})
 		}
 	}
 	it.Message.Text = t.text(ctx, d)
+	it.Outside = carries(d)
+	t.loop.tainted = t.loop.tainted || it.Outside
 	return it
+}
+
+// carries says whether a message brings words of others than its sender: what
+// it quotes, what it forwards, and the report of a task, which may have read
+// anything.
+func carries(d chat.Delivery) bool {
+	q := d.ReplyTo
+	return d.Forwarded || d.Origin == chat.FromSystem || q != nil && !q.Mine && !blank(q.Text)
 }
 
 // text writes what a message says, with everything the model should know of it.
@@ -62,6 +74,8 @@ func (t *turn) text(ctx context.Context, d chat.Delivery) string {
 	switch {
 	case d.Origin == chat.FromCron:
 		b.WriteString(labelJob)
+	case d.Origin == chat.FromBot:
+		b.WriteString(labelShown)
 	case d.Origin == chat.FromSystem:
 		b.WriteString(labelReport)
 	case d.Edited:
@@ -71,6 +85,10 @@ func (t *turn) text(ctx context.Context, d chat.Delivery) string {
 	switch {
 	case d.Origin == chat.FromSystem:
 		body = fence("report", d.From.Name, "", body)
+	case d.Origin == chat.FromBot:
+		body = fence("reminder", "", "", body)
+	case d.Forwarded && body != "":
+		body = fence("quoted", "forwarded by "+nameOf(d.From), d.From.ID, body)
 	case d.Origin == chat.FromPerson && !d.Direct && body != "":
 		body = fence("message", nameOf(d.From), d.From.ID, body)
 	}
@@ -116,7 +134,9 @@ func (t *turn) attachment(ctx context.Context, a chat.Attachment, again bool) st
 		what += " " + name
 	}
 	switch {
-	case a.Failed != "":
+	case isPending(a):
+		return "[" + what + ": has not arrived yet]"
+	case a.Failed != "" && a.Ref == "":
 		return fmt.Sprintf("[%s: could not be received: %s]", what, cleanTo(a.Failed, maxReason))
 	case a.Kind == chat.Sticker && a.Text != "":
 		return "[sticker " + clean(a.Text) + "]"
@@ -132,6 +152,9 @@ func (t *turn) attachment(ctx context.Context, a chat.Attachment, again bool) st
 	saved := t.copyIn(ctx, a, again)
 	if saved != "" {
 		what += ", saved as " + saved
+	}
+	if a.Failed != "" {
+		what += "; " + cleanTo(a.Failed, maxReason)
 	}
 	return "[" + what + "]"
 }
@@ -174,7 +197,7 @@ func fence(tag, from, id, text string) string {
 }
 
 // tags finds the tags of fences in foreign text, to make them harmless.
-var tags = regexp.MustCompile(`(?i)<(\s*/?\s*(?:message|quoted|report)\b)`)
+var tags = regexp.MustCompile(`(?i)<(\s*/?\s*(?:message|quoted|report|reminder)\b)`)
 
 // clean makes a foreign name fit to stand in a label: one short line without
 // the characters that labels are made of.

@@ -54,13 +54,13 @@ func (t *turn) copyIn(ctx context.Context, a chat.Attachment, again bool) string
 	defer cancel()
 	r, err := t.h.a.ports.Media.Open(ctx, a.Ref)
 	if err != nil {
-		t.h.a.opt.Log.Warn("attachment was not copied", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Warn("attachment was not copied", "session", t.h.key, "trace", t.first().Trace, "err", err)
 		return ""
 	}
 	defer r.Close()
 	p, err := in.write(name, r)
 	if err != nil {
-		t.h.a.opt.Log.Warn("attachment was not copied", "session", t.h.key, "err", err)
+		t.h.a.opt.Log.Warn("attachment was not copied", "session", t.h.key, "trace", t.first().Trace, "err", err)
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,7 @@ const (
 // entry is one step of a turn.
 type entry struct {
 	Kind   string       `json:"k"`
-	At     time.Time    `json:"at,omitzero"`  // attempt: when
+	At     time.Time    `json:"at,omitzero"`  // when it was written
 	Inputs []uint64     `json:"in,omitempty"` // reply: the inputs that joined since the reply before
 	Reply  *llm.Reply   `json:"reply,omitempty"`
 	Call   string       `json:"call,omitempty"`
@@ -44,6 +45,7 @@ type callOutcome struct {
 	Err         tools.ErrorKind   `json:"err,omitempty"`
 	Attachments []chat.Attachment `json:"attachments,omitempty"`
 	Answered    bool              `json:"answered,omitempty"`
+	Untrusted   bool              `json:"untrusted,omitempty"`
 }
 
 const (
@@ -53,29 +55,38 @@ const (
 	maxPiece = 400 << 10
 )
 
-// The first byte of a value says whether the entry goes on in the next key.
+// A value begins with a byte that says whether the entry goes on in the next
+// key, then the turn's place in the chat and a space.
 const (
 	pieceMore = '+'
 	pieceEnd  = '.'
 )
 
-// journal is the durable diary of one turn: keys <sid>.<seq>.<n>. A key that
-// exists already was written by another holder, so the chat is lost.
+// journal is the durable diary of one turn. A chat has one row of keys,
+// <sid>.<n>, over which each turn writes anew: the diaries of earlier turns are
+// of no use. Turns of a chat only go forward, so whoever meets a key of its own
+// turn or of a later one was overtaken by another holder.
 type journal struct {
-	table  kv.Table
-	prefix string
+	table kv.Table
+	chat  chat.SessionKey
+	turn  uint64 // the place of its first message
+	now   func() time.Time
 
-	mu sync.Mutex
-	n  int
+	mu   sync.Mutex
+	n    int
+	revs map[int]uint64 // of keys that earlier turns have left, as far as known
 }
 
-func newJournal(table kv.Table, key chat.SessionKey, seq uint64) *journal {
-	return &journal{table: table, prefix: fmt.Sprintf("%s.%d", key, seq)}
+func newJournal(table kv.Table, key chat.SessionKey, seq uint64, now func() time.Time) *journal {
+	return &journal{table: table, chat: key, turn: seq, now: now, revs: map[int]uint64{}}
 }
+
+func (j *journal) key(n int) string { return fmt.Sprintf("%s.%d", j.chat, n) }
 
 // add writes an entry. It does not end with ctx: what has happened must be
 // written down even when the turn was just cancelled.
 func (j *journal) add(ctx context.Context, e entry) error {
+	e.At = j.now()
 	data, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode journal entry: %w", err)
@@ -89,13 +100,8 @@ func (j *journal) add(ctx context.Context, e entry) error {
 		if size > maxPiece {
 			mark, size = pieceMore, maxPiece
 		}
-		key := fmt.Sprintf("%s.%d", j.prefix, j.n)
-		_, err := j.table.Create(ctx, key, append([]byte{mark}, data[:size]...), journalTTL)
-		if errors.Is(err, kv.ErrConflict) {
-			return fmt.Errorf("journal %s: %w", key, errors.Join(ErrLost, err))
-		}
-		if err != nil {
-			return fmt.Errorf("journal %s: %w", key, err)
+		if err := j.put(ctx, fmt.Appendf(nil, "%c%d %s", mark, j.turn, data[:size])); err != nil {
+			return fmt.Errorf("journal %s of turn %d: %w", j.key(j.n), j.turn, err)
 		}
 		j.n++
 		if data = data[size:]; len(data) == 0 {
@@ -104,37 +110,93 @@ func (j *journal) add(ctx context.Context, e entry) error {
 	}
 }
 
+// put writes the next key, which is free or of an earlier turn.
+func (j *journal) put(ctx context.Context, value []byte) error {
+	key := j.key(j.n)
+	for {
+		var err error
+		if rev := j.revs[j.n]; rev > 0 {
+			_, err = j.table.Update(ctx, key, value, rev, journalTTL)
+		} else {
+			_, err = j.table.Create(ctx, key, value, journalTTL)
+		}
+		if !errors.Is(err, kv.ErrConflict) {
+			return err
+		}
+		there, getErr := j.table.Get(ctx, key)
+		switch {
+		case errors.Is(getErr, kv.ErrNotFound): // its time was over just now
+			delete(j.revs, j.n)
+		case getErr != nil:
+			return getErr
+		case turnOf(there.Value) >= j.turn:
+			return errors.Join(ErrLost, err)
+		default:
+			j.revs[j.n] = there.Revision
+		}
+	}
+}
+
+// turnOf is the turn that has written a value; 0 when it cannot be read.
+func turnOf(value []byte) (turn uint64) {
+	if len(value) > 0 {
+		place, _, _ := bytes.Cut(value[1:], []byte{' '})
+		turn, _ = strconv.ParseUint(string(place), 10, 64)
+	}
+	return turn
+}
+
 // read returns the entries in order and lets add go on behind them. An entry
 // that was not written to its end is left out.
 func (j *journal) read(ctx context.Context) ([]entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
 	// Most turns have no journal; one read says so.
-	if _, err := j.table.Get(ctx, j.prefix+".0"); errors.Is(err, kv.ErrNotFound) {
+	first, err := j.table.Get(ctx, j.key(0))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
 	}
-	stored, err := kv.List(ctx, j.table, j.prefix)
+	if err == nil && turnOf(first.Value) != j.turn {
+		j.left(0, first)
+		return nil, nil
+	}
+	stored, err := kv.List(ctx, j.table, string(j.chat))
 	if err != nil {
-		return nil, fmt.Errorf("read journal %s: %w", j.prefix, err)
+		return nil, fmt.Errorf("read journal of turn %d in %s: %w", j.turn, j.chat, err)
 	}
 	pieces := map[int][]byte{}
 	order := make([]int, 0, len(stored))
 	for _, e := range stored {
-		n, err := strconv.Atoi(strings.TrimPrefix(e.Key, j.prefix+"."))
-		if err != nil || len(e.Value) == 0 {
-			continue
+		n, err := strconv.Atoi(strings.TrimPrefix(e.Key, string(j.chat)+"."))
+		switch {
+		case err != nil:
+		case turnOf(e.Value) == j.turn:
+			pieces[n], order = e.Value, append(order, n)
+		default:
+			j.left(n, e)
 		}
-		pieces[n], order = e.Value, append(order, n)
 	}
+	return j.decode(pieces, order), nil
+}
+
+// left remembers a key that an earlier turn has left.
+func (j *journal) left(n int, e kv.Entry) {
+	if turnOf(e.Value) < j.turn {
+		j.revs[n] = e.Revision
+	}
+}
+
+// decode puts the entries together.
+func (j *journal) decode(pieces map[int][]byte, order []int) (all []entry) {
 	slices.Sort(order)
-	var all []entry
 	var whole []byte
 	for i, n := range order {
 		j.n = n + 1
 		if i > 0 && order[i-1] != n-1 {
 			whole = nil
 		}
-		whole = append(whole, pieces[n][1:]...)
+		_, text, _ := bytes.Cut(pieces[n], []byte{' '})
+		whole = append(whole, text...)
 		if pieces[n][0] == pieceMore {
 			continue
 		}
@@ -144,7 +206,7 @@ func (j *journal) read(ctx context.Context) ([]entry, error) {
 		}
 		whole = nil
 	}
-	return all, nil
+	return all
 }
 
 // past is what a journal tells of the earlier attempts at a turn.

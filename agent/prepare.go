@@ -15,6 +15,7 @@ import (
 
 // env is what a turn works with from its first to its last step.
 type env struct {
+	kit     *Kit
 	scope   tools.Scope
 	prefer  string // the model that the chat has chosen
 	specs   []tools.Spec
@@ -38,18 +39,22 @@ func (t *turn) prepare(ctx context.Context) error {
 		return fmt.Errorf("load settings of %s: %w", t.h.key, err)
 	}
 	e := &t.env
+	sender := first.From
+	if first.Origin == chat.FromSystem {
+		sender.Name = "" // it is the task's; nobody in the chat has that name
+	}
 	e.scope = tools.Scope{
-		Addr: first.Addr, Sender: first.From, Direct: first.Direct,
+		Addr: first.Addr, Sender: sender, Direct: first.Direct,
 		Trace: first.Trace, Turn: t.id, Zone: p.Settings.Zone(set),
 		Lang:    settings.Lang(set, first.From, first.Text),
-		FromJob: first.Origin == chat.FromCron,
+		FromJob: first.Origin == chat.FromCron || first.From.Job,
 	}
 	e.prefer = set.Model
-	e.limits = p.Model.Limits(e.prefer)
+	e.limits = t.env.kit.Model.Limits(e.prefer)
 	if e.limits.Context <= 0 {
 		e.limits.Context = defaultContext
 	}
-	e.specs = p.Tools.Specs(e.scope)
+	e.specs = t.env.kit.Tools.Specs(e.scope)
 	e.effects = make(map[string]tools.Effect, len(e.specs))
 	e.defs = make([]llm.ToolDef, 0, len(e.specs))
 	for _, s := range e.specs {
@@ -86,7 +91,7 @@ func (t *turn) payer() string {
 
 // budget is how many tokens of history are shown before they are compacted.
 func (t *turn) budget() int {
-	if n := t.h.a.opt.HistoryTokens; n > 0 {
+	if n := t.env.kit.HistoryTokens; n > 0 {
 		return n
 	}
 	return t.env.limits.Context * 6 / 10

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,63 +18,18 @@ import (
 	"magpie/agent/prompt"
 	"magpie/chat"
 	"magpie/internal/kv"
+	"magpie/internal/kv/kvtest"
 	"magpie/tools"
 )
-
-var errKilled = errors.New("the process was killed")
-
-// fate kills the process at a step: just before it has its effect, or just
-// after. From then on nothing of that process has any effect.
-type fate struct {
-	mu    sync.Mutex
-	left  int // steps until the end; < 0: never
-	after bool
-	dead  bool
-}
-
-func (f *fate) around(do func() error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead {
-		return errKilled
-	}
-	f.left--
-	hit := f.left == 0
-	f.dead = hit
-	if hit && !f.after {
-		return errKilled
-	}
-	if err := do(); err != nil {
-		return err
-	}
-	if hit {
-		return errKilled
-	}
-	return nil
-}
-
-// mortalTable is a table of a process with a fate.
-type mortalTable struct {
-	kv.Table
-	f *fate
-}
-
-func (m mortalTable) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (rev uint64, err error) {
-	err = m.f.around(func() error {
-		rev, err = m.Table.Create(ctx, key, value, ttl)
-		return err
-	})
-	return rev, err
-}
 
 // mortalBox is a mailbox of a process with a fate.
 type mortalBox struct {
 	*mailbox
-	f *fate
+	f *kvtest.Fate
 }
 
 func (m mortalBox) Commit(ctx context.Context, r chat.Record) error {
-	return m.f.around(func() error { return m.mailbox.Commit(ctx, r) })
+	return m.f.Around(func() error { return m.mailbox.Commit(ctx, r) })
 }
 
 // planned calls the tools of the plan for the turn's first message, round by
@@ -114,19 +68,19 @@ func TestCrashAnywhere(t *testing.T) {
 		}
 		mode := rapid.SampledFrom([]agent.Busy{agent.Steer, agent.Queue, agent.Collect}).Draw(rt, "mode")
 		acted := map[string]int{}
-		deaths := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fate {
-			return fate{left: rapid.IntRange(1, 25).Draw(t, "step"), after: rapid.Bool().Draw(t, "after")}
+		deaths := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *kvtest.Fate {
+			return kvtest.Dies(rapid.IntRange(1, 25).Draw(t, "step"), rapid.Bool().Draw(t, "after"))
 		}), 0, 6).Draw(rt, "deaths")
 		for life := 0; ; life++ {
-			f := &fate{left: -1}
+			f := kvtest.Dies(0, false)
 			if life < len(deaths) {
-				f = &fate{left: deaths[life].left, after: deaths[life].after}
+				f = deaths[life]
 			}
 			err := live(w, f, plans, &agent.Options{Busy: mode, Attempts: 100}, acted)
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, errKilled) {
+			if !errors.Is(err, kvtest.ErrKilled) {
 				rt.Fatalf("life %d ended with %v", life, err)
 			}
 			w.crash()
@@ -139,28 +93,26 @@ func TestCrashAnywhere(t *testing.T) {
 }
 
 // live is one process with a fate.
-func live(w *world, f *fate, plans map[string][][]string, opt *agent.Options, acted map[string]int) error {
+func live(w *world, f *kvtest.Fate, plans map[string][][]string, opt *agent.Options, acted map[string]int) error {
 	reply := planned(plans)
 	b := w.bot(func(ctx context.Context, n int, q model.Question) (r llm.Reply, err error) {
-		err = f.around(func() error { r, err = reply(n, q); return err })
+		err = f.Around(func() error { r, err = reply(n, q); return err })
 		return r, err
 	}, nil)
 	b.tool("read", ok("content")).tool("read2", ok("more"))
 	b.tool("act", func(_ context.Context, sc tools.Scope, _ string) tools.Result {
-		if err := f.around(func() error { acted[sc.CallID]++; return nil }); err != nil {
+		if err := f.Around(func() error { acted[sc.CallID]++; return nil }); err != nil {
 			return tools.Result{Text: err.Error()}
 		}
 		return tools.Result{OK: true, Text: "acted"}
 	})
-	b.ports.Turn = mortalTable{w.turn, f}
+	b.ports.Turn = kvtest.Mortal{Table: w.turn, Fate: f}
 	b.with(opt)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	err := b.Own(ctx, addr.Session(), mortalBox{w.hold(), f})
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead {
-		return errKilled
+	if f.Dead() {
+		return kvtest.ErrKilled
 	}
 	return err
 }
@@ -213,8 +165,8 @@ func TestReplay(t *testing.T) {
 	acted := map[string]int{}
 	w.say("go")
 	// Steps: ask, reply, done; ask, reply, intent, act.
-	err := live(w, &fate{left: 7, after: true}, plans, nil, acted)
-	if !errors.Is(err, errKilled) {
+	err := live(w, kvtest.Dies(7, true), plans, nil, acted)
+	if !errors.Is(err, kvtest.ErrKilled) {
 		t.Fatal(err)
 	}
 	w.say("and more")
@@ -244,13 +196,14 @@ func givenUpAfterThreeAttempts(t *testing.T) {
 	lives, ended := 0, 0
 	for ; ; lives++ {
 		// The model's answer kills the process, if it is asked about the poison.
-		f := &fate{left: 1}
+		step := 1
 		if len(w.records) > 0 {
-			f.left = -1
+			step = 0
 		}
 		if w.crashed > 0 && len(w.records) == 0 {
-			f.left = 2 // the attempt is counted first
+			step = 2 // the attempt is counted first
 		}
+		f := kvtest.Dies(step, false)
 		err := live(w, f, plans, nil, map[string]int{})
 		if len(w.records) == 0 {
 			ended = lives + 1
@@ -291,7 +244,7 @@ func TestBrokenPromptIsGivenUp(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errKilled) || n > 3 {
+		if !errors.Is(err, kvtest.ErrKilled) || n > 3 {
 			t.Fatalf("attempt %d: %v", n, err)
 		}
 	}
@@ -302,7 +255,7 @@ func TestBrokenPromptIsGivenUp(t *testing.T) {
 
 type brokenPrompt struct{}
 
-func (brokenPrompt) Build(context.Context, prompt.Input) (string, error) { return "", errKilled }
+func (brokenPrompt) Build(context.Context, prompt.Input) (string, error) { return "", kvtest.ErrKilled }
 
 // A hand-over in order is no attempt.
 func TestHandOverIsNotCounted(t *testing.T) {

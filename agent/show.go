@@ -32,7 +32,7 @@ func (t *turn) show(ctx context.Context, msgs []llm.Message) []llm.Message {
 				break
 			}
 			if err := t.fill(ctx, &img); err != nil {
-				t.h.a.opt.Log.Warn("picture is not shown to the model", "session", t.h.key, "err", err)
+				t.h.a.opt.Log.Warn("picture is not shown to the model", "session", t.h.key, "trace", t.first().Trace, "err", err)
 				continue
 			}
 			shown = append(shown, img)

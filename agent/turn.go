@@ -25,9 +25,15 @@ type turn struct {
 	inputs []chat.Delivery // all that the turn answers, in order, doubles included
 	said   []session.Item  // what it adds to the conversation; legal before every model call
 	out    []chat.Outbound
-	env    env    // what does not change while it runs
-	loop   loop   // what does
-	tool   string // the tool that runs just now; guarded by h.mu
+	env    env   // what does not change while it runs
+	loop   loop  // what does
+	doing  doing // guarded by h.mu
+}
+
+// doing is what a turn does just now.
+type doing struct {
+	tool string   // the tools that run
+	asks []string // those of them that wait for a person's approval
 }
 
 // loop is the state of the loop over model calls.
@@ -37,12 +43,20 @@ type loop struct {
 	noted    int  // how many inputs the journal knows of
 	rounds   int  // replies with calls so far
 	answered bool // a tool has sent the answer
+	tainted  bool // text from outside was read, or is near in the conversation
 	counted  bool // this attempt stands in the journal
 	again    bool // an empty reply was asked again
 	fit      fit
 	partial  partial
+	trouble
+}
+
+// trouble is what went wrong so far.
+type trouble struct {
 	failures map[string]int    // per tool and way of failing
 	withheld map[string]string // tools that are no longer offered, and why
+	failed   string            // why the turn has no answer, for the history of a job
+	waits    int               // pauses made for a model that could not be reached
 }
 
 // cutOff is the cause of the end of a turn that a person has cut off.
@@ -51,7 +65,15 @@ type cutOff struct {
 	quiet bool   // somebody else confirms it
 }
 
-func (c *cutOff) Error() string { return "the turn was stopped by the person" }
+func (c *cutOff) Error() string { return ErrStopped.Error() }
+
+// Is makes the cause of the end known as ErrStopped.
+func (c *cutOff) Is(target error) bool { return target == ErrStopped }
+
+// ErrStopped is the cause of the end of a call's context when a person has cut
+// its turn off, by /stop or by a newer message. When the chat is only handed
+// over the cause is another: then the call will be repeated.
+var ErrStopped = errors.New("the turn was stopped by the person")
 
 // errNoAnswer wraps the error of a model that could not answer: the turn ends
 // with an honest message instead of being tried again.
@@ -66,15 +88,20 @@ var errGivenUp = errors.New("the turn was tried too often")
 // crashSpan is how long a turn is tried again that only crashes have ended.
 const crashSpan = 30 * time.Second
 
+// outsideTurns is for how many turns text from outside counts after its own: the
+// model still has it before its eyes. For ever would mean to ask for ever, and a
+// person who is always asked always allows.
+const outsideTurns = 3
+
 // errDouble ends a turn whose message was answered before.
 var errDouble = errors.New("the message was answered before")
 
 func newTurn(h *hold, first chat.Delivery) *turn {
 	t := &turn{
 		h: h, seq: first.Seq, id: fmt.Sprintf("%s:%d", h.key, first.Seq), began: h.a.opt.Now(),
-		done: make(chan struct{}), inputs: []chat.Delivery{first},
+		done: make(chan struct{}), inputs: []chat.Delivery{first}, env: env{kit: h.a.kit.Load()},
 	}
-	t.loop.journal = newJournal(h.a.ports.Turn, h.key, first.Seq)
+	t.loop.journal = newJournal(h.a.ports.Turn, h.key, first.Seq, h.a.opt.Now)
 	t.loop.failures, t.loop.withheld = map[string]int{}, map[string]string{}
 	return t
 }
@@ -86,7 +113,7 @@ func (t *turn) first() *chat.Delivery { return &t.inputs[0] }
 // the chat is dropped and its messages come again.
 func (t *turn) run(run, ctx context.Context) error {
 	t.event(chat.TurnStarted, "")
-	defer t.event(chat.TurnEnded, "")
+	defer t.ended()
 	err := guarded(func() error { return t.play(ctx) })
 	if run.Err() != nil {
 		t.handOver()
@@ -96,7 +123,9 @@ func (t *turn) run(run, ctx context.Context) error {
 	var mute *errNoAnswer
 	var broke *panicked
 	switch {
-	case err == nil || errors.Is(err, errDouble):
+	case errors.Is(err, errDouble):
+		return t.commit(run, "")
+	case err == nil:
 	case errors.Is(err, ErrLost):
 		return err
 	case errors.As(context.Cause(ctx), &cut):
@@ -111,6 +140,7 @@ func (t *turn) run(run, ctx context.Context) error {
 		// It will be tried again, but not for ever.
 		return errors.Join(err, t.count(run), t.loop.journal.add(run, entry{Kind: kindFailed}))
 	}
+	t.outcome()
 	return t.commit(run, "")
 }
 
@@ -141,17 +171,25 @@ func (t *turn) play(ctx context.Context) error {
 	if sess.Knows(t.first().ID) {
 		return errDouble
 	}
+	if t.first().Origin == chat.FromBot {
+		t.overhear(ctx)
+		return nil
+	}
+	t.loop.tainted = sess.Outside(outsideTurns)
 	if err := t.resume(ctx); err != nil {
 		return err
 	}
 	if err := t.assemble(ctx); err != nil {
 		return err
 	}
+	if err := t.gather(ctx); err != nil {
+		return err
+	}
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
 	t.greet(ctx, sess)
-	if t.h.a.opt.Busy == Interrupt {
+	if t.env.kit.Busy == Interrupt && t.first().Origin == chat.FromPerson {
 		defer t.watch(ctx)()
 	}
 	return t.iterate(ctx)
@@ -192,12 +230,12 @@ func (t *turn) count(ctx context.Context) error {
 		return nil
 	}
 	t.loop.counted = true
-	return t.loop.journal.add(ctx, entry{Kind: kindAttempt, At: t.h.a.opt.Now()})
+	return t.loop.journal.add(ctx, entry{Kind: kindAttempt})
 }
 
 // iterate is the loop: ask, run the tools called for, ask again.
 func (t *turn) iterate(ctx context.Context) error {
-	most := t.h.a.opt.MaxIterations
+	most := t.env.kit.MaxIterations
 	for n := 1; ; n++ {
 		last := n >= most
 		reply, err := t.reply(ctx, n, last)
@@ -228,9 +266,21 @@ func (t *turn) isEmpty(r llm.Reply) bool {
 	return blank(r.Message.Text) && !t.loop.answered && r.Stop != llm.StopLength && r.Stop != llm.StopFilter
 }
 
-func (t *turn) event(kind chat.EventKind, text string) {
-	t.h.a.ports.Event(chat.Event{
+func (t *turn) event(kind chat.EventKind, text string) { t.h.a.ports.Event(t.news(kind, text)) }
+
+func (t *turn) news(kind chat.EventKind, text string) chat.Event {
+	return chat.Event{
 		V: chat.Version, Kind: kind, At: t.h.a.opt.Now(),
 		Addr: t.first().Addr, Trace: t.first().Trace, Turn: t.id, Text: text,
-	})
+		Quiet: t.first().Origin == chat.FromCron || t.first().Origin == chat.FromBot || t.first().From.Job,
+	}
+}
+
+// ended tells that the turn is over, whatever its end was.
+func (t *turn) ended() {
+	ev := t.news(chat.TurnEnded, "")
+	ev.Took = ev.At.Sub(t.began)
+	t.h.a.ports.Event(ev)
+	t.h.a.opt.Log.Info("turn", "channel", ev.Addr.Channel, "session", t.h.key, "trace", ev.Trace, "turn", t.id,
+		"messages", len(t.inputs), "dur", ev.Took)
 }

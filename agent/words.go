@@ -26,6 +26,12 @@ func (w words) noModel() string {
 		"我现在连不上模型。你的消息已保留：发送“再试一次”即可重试。")
 }
 
+// jobFailed names a job by the beginning of what it says.
+func (w words) jobFailed(job string) string {
+	name := cleanTo(job, 2*maxName)
+	return w.of("The scheduled job “"+name+"” could not be done.", "定时任务“"+name+"”没能完成。")
+}
+
 func (w words) tooLong() string {
 	return w.of("This is too long for the model, also in short form. Please send it in smaller parts, or begin a new conversation with /new.",
 		"内容太长，缩短后模型仍无法处理。请分成几段发送，或用 /new 开始新对话。")
@@ -69,6 +75,10 @@ func (w words) compacting() string {
 
 func (w words) withheld(tool string) string {
 	return w.of("the tool "+tool+" failed three times the same way and is put aside", "工具 "+tool+" 以同样方式失败三次，本轮不再使用")
+}
+
+func (w words) report(task string) string {
+	return w.of("The background task \""+task+"\" has ended. Its report, as it is:", "后台任务“"+task+"”已结束，报告原文：")
 }
 
 func (w words) commandFailed() string {

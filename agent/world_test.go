@@ -258,6 +258,18 @@ func (w *world) answered() [][]string {
 	return out
 }
 
+// unasked says of each text that records send whether nobody asked for it.
+func (w *world) unasked() (all []bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.records {
+		for _, o := range r.Out {
+			all = append(all, o.Unasked)
+		}
+	}
+	return all
+}
+
 // past is the whole stored conversation.
 func (w *world) past() []llm.Message {
 	w.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,10 +39,13 @@ func benchTurns(b *testing.B, sync time.Duration, chats int) {
 	}
 	running := make(chan error, 2)
 	go func() { running <- store.Own(ctx, echo, &bus.WorkerOptions{Turns: 256}) }()
-	receipts := store.Table("receipt")
+	receipts := store.Receipts()
 	go func() {
 		running <- store.Dispatch(ctx, "bench", func(ctx context.Context, out chat.Outbound) error {
-			if _, err := receipts.Create(ctx, out.ID, []byte("{}"), 0); err != nil {
+			if _, _, err := receipts.Receipt(ctx, out.ID); err != nil {
+				return err
+			}
+			if err := receipts.Store(ctx, chat.Receipt{ID: out.ID}); err != nil {
 				return err
 			}
 			var i int
@@ -119,4 +123,40 @@ func inbound(channel, chatID string, n int) chat.Inbound {
 		},
 		Origin: chat.FromPerson, From: chat.Sender{ID: "u1"}, Text: fmt.Sprint(n),
 	}
+}
+
+// BenchmarkIDs: what a delivered message costs in memory, server and client
+// together, while its id is kept, and in time, to note and to look up.
+func BenchmarkIDs(b *testing.B) {
+	const chats = 100
+	store := bustest.Open(b, bus.Options{Dir: b.TempDir(), SyncInterval: time.Minute})
+	ctx := b.Context()
+	heap := func() float64 {
+		for range 3 { // twice for what lies in pools
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before := heap()
+	var looked time.Duration
+	b.ResetTimer()
+	for i := range b.N {
+		id := fmt.Sprintf("out:%020d:%d:0", i%chats, i)
+		began := time.Now()
+		if _, found, err := store.Receipts().Receipt(ctx, id); found || err != nil {
+			b.Fatal(found, err)
+		}
+		looked += time.Since(began)
+		if err := store.Receipts().Store(ctx, chat.Receipt{ID: id, Refs: []chat.MessageRef{{ID: fmt.Sprint(i)}}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	if b.N >= 10_000 {
+		<-time.After(25 * time.Second) // the server drops the blocks that it was writing
+	}
+	b.ReportMetric((heap()-before)/float64(b.N), "heap-B/id")
+	b.ReportMetric(float64(looked.Microseconds())/float64(b.N), "look-up-µs/id")
 }

@@ -20,11 +20,15 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
+
+	"magpie/chat"
 )
 
 // The errors that callers decide on; test with errors.Is.
@@ -55,14 +59,50 @@ type Options struct {
 	MaxStore int64
 	// Replicas of every stream; 0 = 1.
 	Replicas int
-	// Auth and TLS of an external server.
-	CredsFile, CA, Cert, Key string
+	// CredsFile is the user's NATS credentials or nkey seed.
+	CredsFile string
+	// TLS of an external server.
+	TLS TLS
+	// Role is what the process is to an external server.
+	Role Role
 	// Lease is how long a chat or channel stays held by a process that no
-	// longer renews; 0 = 10 s, at least 2 s.
+	// longer renews; 0 = 9 s, at least 2 s.
 	Lease time.Duration
+	// Upgrade is how an older store is brought up to date.
+	Upgrade Upgrade
 	// Log; nil = silent.
 	Log *slog.Logger
 }
+
+// TLS are the files for an encrypted connection; "" = the system's.
+type TLS struct{ CA, Cert, Key string }
+
+// Role narrows a process down to the rights that its user has on an external
+// server. The zero value is one that may do everything.
+type Role struct {
+	// Inbox is the token after _INBOX in the subjects of answers, so that a user
+	// can be kept from hearing those of others; "" = any.
+	Inbox string
+	// Writes are the streams that the process publishes to: Open proves that it
+	// may; nil = all.
+	Writes []Stream
+	// Follows: the process may not make streams and buckets; Open waits until
+	// another one has.
+	Follows bool
+}
+
+// Stream is one of those that a process publishes to.
+type Stream string
+
+// What is published to, by the first token of its subjects.
+const (
+	In      Stream = "in"
+	Out     Stream = "out"
+	Hist    Stream = "hist"
+	Dead    Stream = "dlq"
+	Seen    Stream = "seen"
+	Receipt Stream = "receipt"
+)
 
 // mailboxLimit is how many messages of one origin may wait in one chat.
 const mailboxLimit = 100
@@ -79,12 +119,30 @@ type Bus struct {
 	started time.Time
 	room    room
 	media   lazyMedia
-	held    sync.Map // chat.SessionKey → *Mailbox: the chats held here
+	chats   chats
 	background
+}
+
+// chats is what this process knows of the chats that it works on or did.
+type chats struct {
+	held sync.Map // chat.SessionKey → *Mailbox: held here
+	mu   sync.Mutex
+	// known is where chats stood when they were given back; embedded only, where
+	// nobody else can have held them since.
+	known map[chat.SessionKey]standing
+	// seen are the inbound messages that are answered, receipts the outbound
+	// ones that are delivered.
+	seen, receipts *ledger
+
+	again atomic.Int64 // messages handed out that an earlier holder may have begun
+	tried atomic.Int64 // deliveries of outbound messages that failed and come again
 }
 
 // background is what runs beside the bus until it is closed.
 type background struct {
+	gate    gate
+	process string   // names this process to others
+	leases  sync.Map // holder → *lease: what is held here or being asked for
 	closing chan struct{}
 	bg      sync.WaitGroup
 }
@@ -93,20 +151,14 @@ type background struct {
 // one on opts.Dir, and creates or checks all streams. It blocks until the bus
 // is usable or ctx ends.
 func Open(ctx context.Context, opts Options) (b *Bus, err error) {
-	opts.defaults()
-	b = &Bus{opts: opts, log: opts.Log, started: time.Now(), background: background{closing: make(chan struct{})}}
+	b, err = dial(ctx, opts)
 	defer func() {
 		if err != nil {
 			b.shutdown()
 			b = nil
 		}
 	}()
-	if opts.URL == "" {
-		if err := b.embed(); err != nil {
-			return b, err
-		}
-	}
-	if err := b.connect(ctx); err != nil {
+	if err != nil {
 		return b, err
 	}
 	if err := b.open(ctx); err != nil {
@@ -121,14 +173,38 @@ func Open(ctx context.Context, opts Options) (b *Bus, err error) {
 	return b, nil
 }
 
+// dial starts or connects to the server. The Bus is to be shut down also when
+// there is an error.
+func dial(ctx context.Context, opts Options) (*Bus, error) {
+	opts.defaults()
+	b := &Bus{opts: opts, log: opts.Log, started: time.Now(), background: background{closing: make(chan struct{}), process: ulid.Make().String()}}
+	b.chats.known = map[chat.SessionKey]standing{}
+	b.chats.seen, b.chats.receipts = newLedger(b, rootSeen, seenIDs), newLedger(b, rootReceipt, receiptID)
+	if opts.URL == "" {
+		if err := b.embed(); err != nil {
+			return b, err
+		}
+	}
+	if err := b.connect(ctx); err != nil {
+		return b, err
+	}
+	return b, b.onPause()
+}
+
 func (o *Options) defaults() {
 	if o.Replicas == 0 {
 		o.Replicas = 1
 	}
 	if o.Lease == 0 {
-		o.Lease = 10 * time.Second
+		o.Lease = 9 * time.Second
+	}
+	if o.Upgrade.Steps == nil {
+		o.Upgrade.Steps = migrations()
 	}
 	o.Lease = max(o.Lease, 2*time.Second)
+	if o.Role.Writes == nil {
+		o.Role.Writes = []Stream{In, Out, Hist, Dead, Seen, Receipt}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -157,6 +233,9 @@ func (b *Bus) shutdown() {
 	if b.srv != nil {
 		b.srv.Shutdown()
 		b.srv.WaitForShutdown()
+		if err := b.noteClosed(); err != nil {
+			b.log.Warn("the store's files were not listed", "err", err)
+		}
 	}
 	if b.unlock != nil {
 		b.unlock()
@@ -190,9 +269,13 @@ func (b *Bus) connect(ctx context.Context) error {
 		return fmt.Errorf("connect to the bus at %s: %w", b.where(), err)
 	}
 	b.nc = nc
+	acks := requestTimeout
+	if b.srv == nil {
+		acks = publishAgain
+	}
 	b.js, err = jetstream.New(nc,
 		jetstream.WithDefaultTimeout(requestTimeout),
-		jetstream.WithPublishAsyncTimeout(requestTimeout),
+		jetstream.WithPublishAsyncTimeout(acks),
 		jetstream.WithPublishAsyncMaxPending(4096))
 	if err != nil {
 		return fmt.Errorf("open JetStream: %w", err)
@@ -213,15 +296,18 @@ func (b *Bus) where() string {
 }
 
 func (b *Bus) security() []nats.Option {
-	var opts []nats.Option
+	opts := []nats.Option{nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsMissed)}
 	if b.opts.CredsFile != "" {
 		opts = append(opts, credentials(b.opts.CredsFile))
 	}
-	if b.opts.CA != "" {
-		opts = append(opts, nats.RootCAs(b.opts.CA))
+	if b.opts.TLS.CA != "" {
+		opts = append(opts, nats.RootCAs(b.opts.TLS.CA))
 	}
-	if b.opts.Cert != "" {
-		opts = append(opts, nats.ClientCert(b.opts.Cert, b.opts.Key))
+	if b.opts.Role.Inbox != "" {
+		opts = append(opts, nats.CustomInboxPrefix("_INBOX."+b.opts.Role.Inbox))
+	}
+	if b.opts.TLS.Cert != "" {
+		opts = append(opts, nats.ClientCert(b.opts.TLS.Cert, b.opts.TLS.Key))
 	}
 	return opts
 }

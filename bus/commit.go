@@ -69,7 +69,7 @@ func (m *Mailbox) append(ctx context.Context, e entry) (uint64, error) {
 		return seq, err
 	}
 	// Our own append whose acknowledgement was lost looks the same.
-	last, getErr := m.b.streams.hist.GetLastMsgForSubject(ctx, msg.Subject)
+	last, getErr := m.b.latest(ctx, m.b.streams.hist, msg.Subject)
 	if getErr == nil && last.Sequence > m.standing.last && string(last.Data) == string(data) {
 		return last.Sequence, nil
 	}
@@ -83,31 +83,60 @@ func (m *Mailbox) settle(ctx context.Context, r chat.Record) error {
 			return err
 		}
 	}
-	if err := m.remember(ctx, r.Inputs, r.Out...); err != nil {
+	if err := m.remember(ctx, r); err != nil {
 		return err
 	}
 	return m.removeLocked(ctx, r.Inputs)
 }
 
-// remember stores the ids of answered messages and queues outbounds, all at
-// once: they do not depend on each other, and messages published on one
-// connection are stored in order.
-func (m *Mailbox) remember(ctx context.Context, inputs []chat.Input, outs ...chat.Outbound) error {
-	msgs := make([]*nats.Msg, 0, len(inputs)+len(outs))
-	for _, in := range inputs {
-		msgs = append(msgs, nats.NewMsg("$KV.seen."+hashToken(in.ID)))
-	}
-	for _, out := range outs {
-		data, err := json.Marshal(out)
+// remember stores the ids of answered messages, queues outbounds and puts what
+// is said to other chats into their mailboxes, all at once: they do not depend
+// on each other, and messages published on one connection are stored in order.
+func (m *Mailbox) remember(ctx context.Context, r chat.Record) error {
+	msgs := make([]*nats.Msg, 0, 1+len(r.Out)+len(r.Say))
+	if len(r.Inputs) > 0 {
+		msg, err := m.seen(r.Inputs)
 		if err != nil {
-			return fmt.Errorf("encode %s: %w", out.ID, err)
+			return err
 		}
-		msg := nats.NewMsg(outSubject(out.Addr))
-		msg.Data = data
-		msg.Header.Set(jetstream.MsgIDHeader, out.ID)
 		msgs = append(msgs, msg)
 	}
-	return m.b.publishAll(ctx, msgs)
+	for _, out := range r.Out {
+		msg, err := encode(outSubject(out.Addr), out.ID, out)
+		if err != nil {
+			return err
+		}
+		msgs = append(msgs, msg)
+	}
+	for _, in := range r.Say {
+		msg, err := encode(inSubject(in.Addr, string(in.Origin)), in.ID, in)
+		if err != nil {
+			return err
+		}
+		msgs = append(msgs, msg)
+	}
+	if err := m.b.publishAll(ctx, msgs); err != nil {
+		return err
+	}
+	for _, in := range r.Say {
+		m.b.wake(in.Addr.Session(), string(in.Origin))
+	}
+	return nil
+}
+
+// seen is the entry that notes messages as answered.
+func (m *Mailbox) seen(inputs []chat.Input) (*nats.Msg, error) {
+	ids := make([]string, len(inputs))
+	for i, in := range inputs {
+		ids[i] = in.ID
+	}
+	data, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg(rootSeen + string(m.sid))
+	msg.Data = data
+	return msg, nil
 }
 
 // publishAll publishes in order without waiting for each, then waits for all;
@@ -117,17 +146,9 @@ func (b *Bus) publishAll(ctx context.Context, msgs []*nats.Msg) error {
 		_, err := b.publish(ctx, msgs[0])
 		return err
 	}
-	acks := make([]jetstream.PubAckFuture, len(msgs))
-	for i, msg := range msgs {
-		if ack, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(requestTimeout)); err == nil {
-			acks[i] = ack
-		}
-	}
-	var failed []*nats.Msg
-	for i, ack := range acks {
-		if ack == nil || !acknowledged(ctx, ack) {
-			failed = append(failed, msgs[i])
-		}
+	failed, err := b.publishAsync(ctx, msgs)
+	if err != nil {
+		return err
 	}
 	for _, msg := range failed {
 		msg.Reply = ""
@@ -136,6 +157,27 @@ func (b *Bus) publishAll(ctx context.Context, msgs []*nats.Msg) error {
 		}
 	}
 	return nil
+}
+
+// publishAsync publishes once and returns what was not acknowledged.
+func (b *Bus) publishAsync(ctx context.Context, msgs []*nats.Msg) (failed []*nats.Msg, err error) {
+	leave, err := b.gate.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	acks := make([]jetstream.PubAckFuture, len(msgs))
+	for i, msg := range msgs {
+		if ack, err := b.js.PublishMsgAsync(msg, jetstream.WithStallWait(requestTimeout)); err == nil {
+			acks[i] = ack
+		}
+	}
+	for i, ack := range acks {
+		if ack == nil || !acknowledged(ctx, ack) {
+			failed = append(failed, msgs[i])
+		}
+	}
+	return failed, nil
 }
 
 func acknowledged(ctx context.Context, ack jetstream.PubAckFuture) bool {
@@ -168,7 +210,12 @@ func (m *Mailbox) remove(ctx context.Context, inputs []chat.Input) error {
 
 // delete removes a message; one that is gone already is no error.
 func (b *Bus) delete(ctx context.Context, s jetstream.Stream, seq uint64) error {
-	err := s.DeleteMsg(ctx, seq)
+	leave, err := b.gate.enter(ctx)
+	if err != nil {
+		return fmt.Errorf("remove message %d: %w", seq, err)
+	}
+	err = b.ask(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, seq) })
+	leave()
 	if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
 		return nil
 	}
@@ -195,12 +242,12 @@ func (m *Mailbox) lastRecord() uint64 {
 // History returns the records of a chat that were stored after sequence after,
 // in order; 0 returns all.
 func (b *Bus) History(ctx context.Context, sid chat.SessionKey, after uint64) ([]chat.Stored, error) {
-	if mb, here := b.held.Load(sid); here && after > 0 && mb.(*Mailbox).lastRecord() <= after {
+	if mb, here := b.chats.held.Load(sid); here && after > 0 && mb.(*Mailbox).lastRecord() <= after {
 		return nil, nil // who holds the chat knows its last record
 	}
 	var all []chat.Stored
 	for {
-		msg, err := b.streams.hist.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject("hist."+string(sid)))
+		msg, err := b.message(ctx, b.streams.hist, after+1, jetstream.WithGetMsgSubject("hist."+string(sid)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return all, nil
 		}

@@ -32,7 +32,7 @@ var ErrNoLetter = errors.New("no such dead letter")
 func (b *Bus) Dead(ctx context.Context, after uint64, limit int) ([]DeadLetter, error) {
 	var all []DeadLetter
 	for len(all) < limit {
-		msg, err := b.streams.dead.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject("dlq.>"))
+		msg, err := b.message(ctx, b.streams.dead, after+1, jetstream.WithGetMsgSubject("dlq.>"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			break
 		}
@@ -50,28 +50,35 @@ func (b *Bus) Dead(ctx context.Context, after uint64, limit int) ([]DeadLetter, 
 	return all, nil
 }
 
-// Resubmit sends a dead letter on its way again, under a new id so that it is
-// not taken for a repeat, and removes it.
+// Resubmit sends a dead letter on its way again and removes it. Doing it twice,
+// by two people or over a crash, is the same as once. An inbound message gets an
+// id of its own that follows from the letter's number, since the first one
+// counts as answered. An outbound one keeps its id: what of it the platform has
+// already is not sent again.
 func (b *Bus) Resubmit(ctx context.Context, seq uint64) error {
 	d, err := b.letter(ctx, seq)
 	if err != nil {
 		return err
 	}
+	if err := b.sendAgain(ctx, d, seq); err != nil {
+		return fmt.Errorf("resubmit dead letter %d: %w", seq, err)
+	}
+	return b.DropDead(ctx, seq)
+}
+
+func (b *Bus) sendAgain(ctx context.Context, d DeadLetter, seq uint64) (err error) {
 	again := fmt.Sprintf(":again%d", seq)
 	switch {
 	case d.In != nil:
 		d.In.ID += again
 		err = b.PublishInbound(ctx, *d.In, false)
 	case d.Out != nil:
-		d.Out.ID += again
-		err = b.PublishOutbound(ctx, *d.Out)
+		// The queue itself must not take it for a repeat.
+		_, err = b.publishJSON(ctx, outSubject(d.Out.Addr), d.Out.ID+again, *d.Out)
 	default:
 		err = errors.New("it is damaged and can only be dropped")
 	}
-	if err != nil {
-		return fmt.Errorf("resubmit dead letter %d: %w", seq, err)
-	}
-	return b.DropDead(ctx, seq)
+	return err
 }
 
 // DropDead removes a dead letter.
@@ -79,14 +86,14 @@ func (b *Bus) DropDead(ctx context.Context, seq uint64) error {
 	if _, err := b.letter(ctx, seq); err != nil {
 		return err
 	}
-	if err := b.streams.dead.DeleteMsg(ctx, seq); err != nil {
-		return fmt.Errorf("drop dead letter %d: %w", seq, err)
-	}
-	return nil
+	return b.delete(ctx, b.streams.dead, seq)
 }
 
+// Letter returns one dead letter, or an error that wraps ErrNoLetter.
+func (b *Bus) Letter(ctx context.Context, seq uint64) (DeadLetter, error) { return b.letter(ctx, seq) }
+
 func (b *Bus) letter(ctx context.Context, seq uint64) (d DeadLetter, err error) {
-	msg, err := b.streams.dead.GetMsg(ctx, seq)
+	msg, err := b.message(ctx, b.streams.dead, seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return d, fmt.Errorf("dead letter %d: %w", seq, ErrNoLetter)
 	}
@@ -114,7 +121,7 @@ func (b *Bus) putDead(ctx context.Context, subject, id string, d DeadLetter) err
 
 // bury moves a message that cannot be read out of the mailbox.
 func (b *Bus) bury(ctx context.Context, sid chat.SessionKey, msg *jetstream.RawStreamMsg, reason string) error {
-	b.log.Error("inbound message is dead", "session", sid, "reason", reason)
+	b.log.Error("inbound message is dead", "session", sid, "trace", traceOf(msg.Data), "reason", reason)
 	d := DeadLetter{At: time.Now(), Reason: reason, Raw: msg.Data}
 	if err := b.putDead(ctx, "dlq.in."+string(sid), fmt.Sprintf("in:%d", msg.Sequence), d); err != nil {
 		return err
@@ -125,7 +132,7 @@ func (b *Bus) bury(ctx context.Context, sid chat.SessionKey, msg *jetstream.RawS
 // buryInputs copies the inputs of a record that gives them up.
 func (m *Mailbox) buryInputs(ctx context.Context, r chat.Record) error {
 	for _, input := range r.Inputs {
-		msg, err := m.b.streams.in.GetMsg(ctx, input.Seq)
+		msg, err := m.b.message(ctx, m.b.streams.in, input.Seq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue // buried before a crash
 		}
@@ -147,7 +154,7 @@ func (m *Mailbox) buryInputs(ctx context.Context, r chat.Record) error {
 }
 
 func (b *Bus) buryOutbound(ctx context.Context, msg jetstream.Msg, reason string) error {
-	b.log.Error("outbound message is dead", "subject", msg.Subject(), "reason", reason)
+	b.log.Error("outbound message is dead", "subject", msg.Subject(), "trace", traceOf(msg.Data()), "reason", reason)
 	d := DeadLetter{At: time.Now(), Reason: reason}
 	var out chat.Outbound
 	if err := json.Unmarshal(msg.Data(), &out); err == nil {

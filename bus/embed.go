@@ -37,7 +37,7 @@ func (b *Bus) embed() error {
 	}
 	b.unlock = unlock
 	if err := b.repair(crashed); err != nil {
-		return err
+		return fmt.Errorf("open the store in %s: %w", b.opts.Dir, err)
 	}
 	opts := &server.Options{
 		ServerName:         "magpie",
@@ -72,7 +72,7 @@ func (b *Bus) embed() error {
 // lockDir makes sure that one process at a time opens a store. crashed: the
 // last one did not close it.
 func lockDir(dir string) (unlock func(), crashed bool, err error) {
-	path := filepath.Join(dir, "lock")
+	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, false, fmt.Errorf("lock store: %w", err)
@@ -103,6 +103,26 @@ func lockDir(dir string) (unlock func(), crashed bool, err error) {
 		_ = f.Close()
 	}, crashed, nil
 }
+
+// Lock makes sure that nobody works with the store in dir, also while the
+// folder is moved. A folder without a store is nobody's.
+func Lock(dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock store: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%w by another process: stop it first: lock %s: %w", ErrInUse, dir, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// lockName is the file by which one process at a time has a store.
+const lockName = "lock"
 
 // credentials reads a JWT credentials file, or a bare nkey seed.
 func credentials(file string) nats.Option {

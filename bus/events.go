@@ -2,6 +2,7 @@ package bus
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -25,6 +26,9 @@ func (b *Bus) Publish(ev chat.Event) {
 // the returned function is called. fn must be quick.
 func (b *Bus) Events(fn func(chat.Event)) (stop func(), err error) {
 	sub, err := b.nc.Subscribe("ev.>", func(m *nats.Msg) {
+		if strings.HasPrefix(m.Subject, pauseSubject) {
+			return
+		}
 		var ev chat.Event
 		if err := json.Unmarshal(m.Data, &ev); err != nil {
 			b.log.Warn("event not understood", "subject", m.Subject, "err", err)

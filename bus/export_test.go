@@ -2,8 +2,14 @@ package bus
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"magpie/chat"
+	"magpie/internal/kv"
 )
 
 // AppendOnly stores a record as Commit does and stops there, as a crash would.
@@ -18,20 +24,36 @@ func (m *Mailbox) AppendOnly(ctx context.Context, r chat.Record) error {
 	return err
 }
 
+// ResubmitHalf resubmits a dead letter and stops before it is removed, as a
+// crash would.
+func (b *Bus) ResubmitHalf(ctx context.Context, seq uint64) error {
+	d, err := b.letter(ctx, seq)
+	if err != nil {
+		return err
+	}
+	return b.sendAgain(ctx, d, seq)
+}
+
 // PublishRaw stores bytes in a chat's mailbox that are no message.
 func (b *Bus) PublishRaw(ctx context.Context, sid chat.SessionKey, data []byte) error {
 	_, err := b.js.Publish(ctx, "in."+string(sid)+".person", data)
 	if err == nil {
-		b.wake(sid, false)
+		b.wake(sid, laneOther)
 	}
+	return err
+}
+
+// SpoilReceipts stores what is no receipt beside that of id.
+func (b *Bus) SpoilReceipts(ctx context.Context, id string) error {
+	_, err := b.js.Publish(ctx, rootReceipt+placeOf(id), []byte("{"))
 	return err
 }
 
 // SetSchema writes another schema version.
 func (b *Bus) SetSchema(ctx context.Context, v string) error {
-	kv, err := b.js.KeyValue(ctx, "meta")
+	meta, err := b.js.KeyValue(ctx, "meta")
 	if err == nil {
-		_, err = kv.Put(ctx, "schema", []byte(v))
+		_, err = meta.Put(ctx, "schema", []byte(v))
 	}
 	return err
 }
@@ -48,3 +70,109 @@ func (b *Bus) Waiting(ctx context.Context, outbound bool) (int, error) {
 	}
 	return int(info.State.Msgs), nil
 }
+
+// Dump lists what all streams hold.
+func (b *Bus) Dump(ctx context.Context) (map[string][]string, error) {
+	all := map[string][]string{}
+	for _, name := range b.everyStream() {
+		if name == "KV_lease" {
+			continue
+		}
+		s, err := b.js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for seq := uint64(1); ; seq++ {
+			m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(">"))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			seq = m.Sequence
+			all[name] = append(all[name], fmt.Sprintf("%d %v %s %v %q", m.Sequence, m.Time.UnixNano(), m.Subject, m.Header, m.Data))
+		}
+	}
+	return all, nil
+}
+
+// PauseAndDie holds all writes and forgets about it.
+func (b *Bus) PauseAndDie(ctx context.Context, hold time.Duration) error {
+	_, err := b.order(ctx, pauseOrder{ID: "dead", Hold: hold})
+	return err
+}
+
+// Resume ends that pause.
+func (b *Bus) Resume(context.Context) error {
+	b.gate.open("dead")
+	return nil
+}
+
+// Steps is how many migrations the program has.
+func Steps() int { return len(migrations()) }
+
+// Acquire takes a lease; the context ends when it is lost.
+func (b *Bus) Acquire(ctx context.Context, key string) (*Lease, context.Context, error) {
+	l, held, err := b.acquire(ctx, key)
+	return &Lease{l}, held, err
+}
+
+// Lease is a lease for tests.
+type Lease struct{ l *lease }
+
+// Release gives it back.
+func (l *Lease) Release() { l.l.release() }
+
+// Ghost writes the lease as a renewal does whose acknowledgement does not come
+// back, or as another holder.
+func (l *Lease) Ghost(ctx context.Context, own bool) error {
+	ghost := &lease{b: l.l.b, subject: l.l.subject, holder: l.l.holder}
+	if !own {
+		ghost.holder = "somebody else"
+	}
+	_, err := ghost.put(ctx, l.l.rev)
+	return err
+}
+
+// LeaveBehind writes the lease of a key and forgets about it, as the request of
+// this process does whose acknowledgement got lost, or as that of another.
+func (b *Bus) LeaveBehind(ctx context.Context, key string, own bool) error {
+	l := &lease{b: b, subject: "$KV.lease." + key, holder: "another.1"}
+	if own {
+		l.holder = b.process + ".1"
+	}
+	_, err := l.put(ctx, 0)
+	return err
+}
+
+// ErrHeld: somebody else has the lease.
+var ErrHeld = errHeld
+
+// FirstWatchUnanswered lets the first request of a watch of the table get no
+// answer.
+func FirstWatchUnanswered(t kv.Table) {
+	k := &t.(*table).kv
+	k.KeyValue = &unanswered{KeyValue: k.KeyValue}
+}
+
+type unanswered struct {
+	jetstream.KeyValue
+	asked bool
+}
+
+func (u *unanswered) WatchFiltered(ctx context.Context, keys []string, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	if !u.asked {
+		u.asked = true
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return u.KeyValue.WatchFiltered(ctx, keys, opts...)
+}
+
+// Resets reports whether a server of that version can have a consumer begin
+// anew.
+func Resets(version string) bool { return resets(version) }

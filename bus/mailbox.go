@@ -108,6 +108,13 @@ func (m *Mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
 	}
 }
 
+// Park gives the turn slot back while the owner waits for a person. unpark
+// waits for a free one; the owner must call it before it works on.
+func (m *Mailbox) Park() (unpark func(ctx context.Context) error) {
+	m.hold.slot.park()
+	return m.hold.slot.unpark
+}
+
 func (m *Mailbox) pop(ctx context.Context) (chat.Delivery, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,19 +146,13 @@ func (m *Mailbox) known(ctx context.Context, id string) (bool, error) {
 	if m.answered[id] {
 		return true, nil
 	}
-	_, err := m.b.streams.seen.Get(ctx, hashToken(id))
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, jetstream.ErrKeyNotFound):
-		return false, nil
-	}
-	return false, fmt.Errorf("look up id %q: %w", id, err)
+	_, found, err := m.b.chats.seen.find(ctx, string(m.sid), id)
+	return found, err
 }
 
 // Done says that a command or press was dealt with.
 func (m *Mailbox) Done(ctx context.Context, d chat.Delivery) error {
-	if err := m.remember(ctx, []chat.Input{{Seq: d.Seq, ID: d.ID}}); err != nil {
+	if err := m.remember(ctx, chat.Record{Inputs: []chat.Input{{Seq: d.Seq, ID: d.ID}}}); err != nil {
 		return err
 	}
 	if err := m.b.delete(ctx, m.b.streams.in, d.Seq); err != nil {
@@ -197,7 +198,7 @@ func (m *Mailbox) settled() standing {
 }
 
 func (m *Mailbox) readCursor(ctx context.Context) error {
-	last, err := m.b.streams.hist.GetLastMsgForSubject(ctx, "hist."+string(m.sid))
+	last, err := m.b.latest(ctx, m.b.streams.hist, "hist."+string(m.sid))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}
@@ -266,7 +267,7 @@ func (m *Mailbox) fill(ctx context.Context) error {
 
 func (m *Mailbox) readAll(ctx context.Context) error {
 	for {
-		msg, err := m.b.streams.in.GetMsg(ctx, m.read.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
+		msg, err := m.b.message(ctx, m.b.streams.in, m.read.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
@@ -287,7 +288,10 @@ func (m *Mailbox) sort(ctx context.Context, msg *jetstream.RawStreamMsg, lane st
 	if lane != laneControl && msg.Sequence <= m.standing.cursor {
 		return m.finishTail(ctx, msg)
 	}
-	d := chat.Delivery{Seq: msg.Sequence, Again: m.isAgain(msg.Time)}
+	d := chat.Delivery{Seq: msg.Sequence, Stored: msg.Time, Again: m.isAgain(msg.Time)}
+	if d.Again {
+		m.b.chats.again.Add(1)
+	}
 	if err := json.Unmarshal(msg.Data, &d.Inbound); err != nil {
 		return m.b.bury(ctx, m.sid, msg, fmt.Sprintf("message is no valid JSON: %v", err))
 	}
@@ -325,7 +329,7 @@ func (m *Mailbox) waiting(ctx context.Context) bool {
 	if len(m.read.queue)+len(m.control)+len(m.read.controls) > 0 {
 		return true
 	}
-	_, err := m.b.streams.in.GetMsg(ctx, m.read.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
+	_, err := m.b.message(ctx, m.b.streams.in, m.read.next, jetstream.WithGetMsgSubject("in."+string(m.sid)+".*"))
 	return err == nil
 }
 

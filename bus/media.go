@@ -40,9 +40,7 @@ func (m *Media) bucket(ctx context.Context) (jetstream.ObjectStore, error) {
 	if lazy.bucket != nil {
 		return lazy.bucket, nil
 	}
-	s, err := m.b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-		Bucket: "media", TTL: m.ttl, Replicas: m.b.opts.Replicas,
-	})
+	s, err := m.b.shelf(ctx, "media", m.ttl)
 	if err != nil {
 		return nil, fmt.Errorf("open media store: %w", err)
 	}

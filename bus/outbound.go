@@ -33,6 +33,13 @@ const (
 	// maxHeld is how many messages of one channel are read ahead: enough that
 	// a few slow chats do not stop the others.
 	maxHeld = 2048
+	// An external server says this often that a request for messages stands.
+	pullBeat = 500 * time.Millisecond
+	// Whether such a request stands is looked at this often, and the queue is
+	// consumed anew when none did so many times: an election takes less.
+	lookEvery, looksMissed = 2 * time.Second, 4
+	// anewAfter is the pause before a queue is consumed anew.
+	anewAfter = 100 * time.Millisecond
 	// sendGrace is how long a send under way may go on after the stop, which as a
 	// whole must not take ten seconds.
 	sendGrace = 3 * time.Second
@@ -57,36 +64,109 @@ func (b *Bus) Dispatch(ctx context.Context, channel string, h Handler[chat.Outbo
 	return b.hold(ctx, work, "out."+encodeToken(channel), func(held context.Context) error {
 		holding(true)
 		defer holding(false)
-		return b.drain(ctx, held, channel, h)
+		for {
+			err := b.drain(ctx, held, channel, h)
+			if !errors.Is(err, errAnew) {
+				return err
+			}
+			b.log.Warn("the queue is consumed anew", "channel", channel, "err", err)
+			select {
+			case <-ctx.Done():
+			case <-held.Done():
+			case <-time.After(anewAfter):
+			}
+		}
 	}, nil)
 }
 
-// drain consumes the queue while the lease is held. The consumer is made anew
-// on every takeover: exactly the unacknowledged messages come again, in order.
-func (b *Bus) drain(stop, ctx context.Context, channel string, h Handler[chat.Outbound]) error {
-	token := encodeToken(channel)
+// consumer makes the consumer of a queue, or has the one that there is begin
+// anew: exactly the unacknowledged messages come again, in order. It is not
+// made anew itself where that can be avoided, since a new one of a replicated
+// stream has no leader before an election while a server is down.
+func (b *Bus) consumer(ctx context.Context, channel string) (c jetstream.Consumer, err error) {
 	name := "out-" + hashToken(channel)
-	if err := b.streams.out.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return fmt.Errorf("remove old consumer: %w", err)
-	}
-	c, err := b.streams.out.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		Name: name, Durable: name, FilterSubject: "out." + token + ".>",
+	cfg := jetstream.ConsumerConfig{
+		Name: name, Durable: name, FilterSubject: "out." + encodeToken(channel) + ".>",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: maxHeld,
 		MemoryStorage: b.opts.Replicas == 1,
+	}
+	err = b.ask(ctx, func(ctx context.Context) (err error) {
+		c, err = b.streams.out.Consumer(ctx, name)
+		return err
+	})
+	if err == nil && begins(c.CachedInfo().Config, cfg) && resets(b.nc.ConnectedServerVersion()) {
+		err = b.ask(ctx, func(ctx context.Context) error {
+			_, err := b.streams.out.ResetConsumerToSequence(ctx, name, 1)
+			return err
+		})
+		if err == nil {
+			return c, nil
+		}
+	}
+	if err == nil || !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		err = b.ask(ctx, func(ctx context.Context) error { return b.streams.out.DeleteConsumer(ctx, name) })
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil, fmt.Errorf("remove old consumer: %w", err)
+	}
+	err = b.ask(ctx, func(ctx context.Context) (err error) {
+		c, err = b.streams.out.CreateConsumer(ctx, cfg)
+		return err
 	})
 	if err != nil {
-		return fmt.Errorf("create consumer: %w", err)
+		return nil, fmt.Errorf("create consumer: %w", err)
 	}
-	d := &drainer{b: b, stop: stop, ctx: ctx, h: h, queues: map[string][]jetstream.Msg{}, held: map[uint64]jetstream.Msg{}}
-	consuming, err := c.Consume(d.receive, jetstream.PullMaxMessages(maxHeld/4))
+	return c, nil
+}
+
+// begins compares what consumer sets; the server fills in the rest.
+func begins(have, want jetstream.ConsumerConfig) bool {
+	return have.FilterSubject == want.FilterSubject && have.AckPolicy == want.AckPolicy && have.AckWait == want.AckWait &&
+		have.MaxDeliver == want.MaxDeliver && have.MaxAckPending == want.MaxAckPending &&
+		have.DeliverPolicy == want.DeliverPolicy && have.MemoryStorage == want.MemoryStorage
+}
+
+// resets reports whether a server of that version can have a consumer begin
+// anew.
+func resets(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err == nil && (major > 2 || major == 2 && minor >= 14)
+}
+
+// drain consumes the queue while the lease is held; errAnew when it has to be
+// called again.
+func (b *Bus) drain(stop, ctx context.Context, channel string, h Handler[chat.Outbound]) error {
+	c, err := b.consumer(ctx, channel)
+	if err != nil {
+		return err
+	}
+	stop, end := context.WithCancel(stop)
+	defer end()
+	d := &drainer{b: b, stop: stop, ctx: ctx, h: h, queues: map[string][]jetstream.Msg{}, held: map[uint64]jetstream.Msg{}, gap: make(chan struct{}, 1)}
+	opts := []jetstream.PullConsumeOpt{
+		jetstream.PullMaxMessages(maxHeld / 4),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+			b.log.Warn("the queue does not come, it is asked for again", "channel", channel, "err", err)
+		}),
+	}
+	if b.srv == nil {
+		// A leader that dies takes the standing request with it, without a word:
+		// that is noticed after two missing heartbeats.
+		// One of a holder that was paused is over before its lease is, so that
+		// nothing goes there that is for the next holder.
+		opts = append(opts, jetstream.PullExpiry(b.opts.Lease/2), jetstream.PullHeartbeat(pullBeat))
+	}
+	consuming, err := c.Consume(d.receive, opts...)
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
-	d.prolong()
+	err = d.prolong(c, consuming.Closed())
+	end()
 	consuming.Stop()
 	<-consuming.Closed()
 	d.wg.Wait()
-	return nil
+	return err
 }
 
 // drainer keeps one queue for every chat that has messages on their way.
@@ -100,9 +180,11 @@ type drainer struct {
 	mu     sync.Mutex
 	queues map[string][]jetstream.Msg // by subject; present while a goroutine works on it
 	held   map[uint64]jetstream.Msg   // by stream sequence
+	last   uint64                     // highest number of a delivery that came
+	gap    chan struct{}              // signalled when a delivery is missing
 }
 
-func (d *drainer) over() bool { return d.stop.Err() != nil || d.ctx.Err() != nil }
+func (d *drainer) over() bool { return d.stop.Err() != nil || d.ctx.Err() != nil || overdue(d.ctx) }
 
 // receive sorts a message to its chat.
 func (d *drainer) receive(msg jetstream.Msg) {
@@ -112,6 +194,12 @@ func (d *drainer) receive(msg jetstream.Msg) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if meta.Sequence.Consumer > d.last+1 {
+		// What a dying server sent last got lost. It must not be overtaken.
+		signal(d.gap)
+		return
+	}
+	d.last = max(d.last, meta.Sequence.Consumer)
 	if _, here := d.held[meta.Sequence.Stream]; here {
 		return
 	}
@@ -155,7 +243,8 @@ func (d *drainer) deliver(msg jetstream.Msg) {
 		if d.over() {
 			return
 		}
-		d.b.log.Warn("outbound is tried again", "subject", msg.Subject(), "pause", pause, "err", err)
+		d.b.chats.tried.Add(1)
+		d.b.log.Warn("outbound is tried again", "subject", msg.Subject(), "trace", traceOf(msg.Data()), "pause", pause, "err", err)
 		select {
 		case <-d.stop.Done():
 			return
@@ -192,22 +281,81 @@ func (d *drainer) ack(msg jetstream.Msg) {
 }
 
 // prolong tells the server that the held messages are being worked on, until
-// the lease ends.
-func (d *drainer) prolong() {
+// the lease ends; an error when the queue does not come any more and has to be
+// consumed anew.
+func (d *drainer) prolong(c jetstream.Consumer, closed <-chan struct{}) error {
 	tick := time.NewTicker(ackWait / 3)
 	defer tick.Stop()
+	var look <-chan time.Time // embedded, nothing comes in between
+	if d.b.srv == nil {
+		looks := time.NewTicker(lookEvery)
+		defer looks.Stop()
+		look = looks.C
+	}
+	var watch watch
 	for {
 		select {
 		case <-d.stop.Done():
-			return
+			return nil
 		case <-d.ctx.Done():
-			return
+			return nil
+		case <-closed:
+			return errEnded
+		case <-d.gap:
+			return errMissing
+		case <-look:
+			if err := d.look(c, &watch); err != nil {
+				return err
+			}
 		case <-tick.C:
+			d.mu.Lock()
+			for _, msg := range d.held {
+				_ = msg.InProgress()
+			}
+			d.mu.Unlock()
 		}
-		d.mu.Lock()
-		for _, msg := range d.held {
-			_ = msg.InProgress()
-		}
-		d.mu.Unlock()
 	}
+}
+
+// errAnew: the queue is to be consumed anew, so that all that is not
+// acknowledged comes again, in order.
+var (
+	errAnew    = errors.New("the queue is to be consumed anew")
+	errMissing = fmt.Errorf("%w: a delivery got lost on its way", errAnew)
+	errUnasked = fmt.Errorf("%w: the server knows of nobody who wants it", errAnew)
+	errEnded   = fmt.Errorf("%w: the server has ended its consumer", errAnew)
+)
+
+// watch is what the looks at the server have found.
+type watch struct {
+	unasked int    // looks in a row without a request of ours
+	next    uint64 // the delivery that was missing at the look before; 0 = none
+}
+
+// look compares what the server has of the queue's consumer with what came. A
+// delivery that was lost with a server would come again after ackWait only, and
+// behind later ones.
+func (d *drainer) look(c jetstream.Consumer, w *watch) error {
+	ctx, cancel := context.WithTimeout(d.ctx, lookEvery)
+	defer cancel()
+	info, err := c.Info(ctx)
+	if err != nil || info.NumWaiting == 0 && info.NumAckPending < maxHeld {
+		if w.unasked++; w.unasked == looksMissed {
+			return errUnasked
+		}
+		return nil
+	}
+	w.unasked = 0
+	d.mu.Lock()
+	last := d.last
+	d.mu.Unlock()
+	switch {
+	case info.Delivered.Consumer <= last:
+		w.next = 0
+	case w.next == last+1:
+		return errMissing
+	default:
+		w.next = last + 1
+	}
+	return nil
 }

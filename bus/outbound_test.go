@@ -15,7 +15,6 @@ import (
 	"magpie/bus"
 	"magpie/bus/bustest"
 	"magpie/chat"
-	"magpie/internal/kv"
 )
 
 func outbound(channel, chatID string, n int) chat.Outbound {
@@ -129,14 +128,13 @@ func TestOutboundIDAgainAfterRestartIsKnownByItsReceipt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		receipts := b.Table("receipt")
+		receipts := b.Receipts()
 		stop := dispatch(t, b, "c", func(ctx context.Context, out chat.Outbound) error {
-			if _, err := receipts.Get(ctx, out.ID); !errors.Is(err, kv.ErrNotFound) {
+			if _, found, err := receipts.Receipt(ctx, out.ID); found || err != nil {
 				return err
 			}
 			sends++
-			_, err := receipts.Create(ctx, out.ID, []byte("{}"), 0)
-			return err
+			return receipts.Store(ctx, chat.Receipt{ID: out.ID})
 		})
 		queue(t, b, outbound("c", "x", 1))
 		until(t, "queue empty", func() bool { n, err := b.Waiting(ctx, true); return err == nil && n == 0 })

@@ -57,6 +57,11 @@ func child(role string) int {
 			fmt.Println("lost", errors.Is(err, bus.ErrLost), ctx.Err() != nil)
 			return err
 		}, nil)
+	case "deliver":
+		err = b.Dispatch(ctx, "c", func(_ context.Context, out chat.Outbound) error {
+			fmt.Println("sent", out.Text)
+			return nil
+		}, func(holds bool) { fmt.Println("holds", holds) })
 	case "publish":
 		for n := 0; ; n++ {
 			if err := b.PublishInbound(ctx, inbound("c", fmt.Sprint(n%50), n), false); err != nil {
@@ -81,6 +86,20 @@ type process struct {
 	cmd   *exec.Cmd
 	stdin io.Writer
 	lines chan string
+}
+
+// pause stops the child and waits until it has stopped: on a busy machine it
+// goes on for a while.
+func (p *process) pause(t testing.TB) {
+	t.Helper()
+	pid := p.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the child is not paused: %v, %v", status, err)
+	}
 }
 
 func start(t testing.TB, role, url, dir string) *process {
@@ -273,9 +292,7 @@ func TestZombieCommitIsRefused(t *testing.T) {
 	if line := receive(t, p.lines); line != "took 1 false" {
 		t.Fatalf("child says %q", line)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	p.pause(t)
 	got := make(chan chat.Delivery, 10)
 	own(t, b, collect(got), nil)
 	receive(t, got)

@@ -17,6 +17,7 @@ import (
 // Error codes of the server (errors.json of nats-server v2.15).
 const (
 	errWrongLastSequence = 10071
+	errInProcess         = 10164 // clustered: another write of the same subject is not decided yet
 	errStoreFailed       = 10077 // also: a limit of a DiscardNew stream
 	errNoStorage         = 10047
 	errNoResources       = 10023 // the server's own limit
@@ -34,17 +35,18 @@ func (b *Bus) PublishInbound(ctx context.Context, in chat.Inbound, control bool)
 	if !b.room.take(int64(len(in.Text)) + headerRoom) {
 		return fmt.Errorf("publish %s: %w", in.ID, ErrStoreFull)
 	}
-	sid := in.Addr.Session()
 	lane := string(in.Origin)
 	if control {
 		lane = laneControl
 	}
-	if _, err := b.publishJSON(ctx, "in."+string(sid)+"."+lane, in.ID, in); err != nil {
+	if _, err := b.publishJSON(ctx, inSubject(in.Addr, lane), in.ID, in); err != nil {
 		return err
 	}
-	b.wake(sid, control)
+	b.wake(in.Addr.Session(), lane)
 	return nil
 }
+
+func inSubject(a chat.Address, lane string) string { return "in." + string(a.Session()) + "." + lane }
 
 // PublishOutbound queues a message for its channel. nil means stored.
 func (b *Bus) PublishOutbound(ctx context.Context, out chat.Outbound) error {
@@ -57,14 +59,35 @@ func outSubject(a chat.Address) string {
 }
 
 func (b *Bus) publishJSON(ctx context.Context, subject, id string, v any) (uint64, error) {
+	msg, err := encode(subject, id, v)
+	if err != nil {
+		return 0, err
+	}
+	return b.publish(ctx, msg)
+}
+
+// encode makes a message that is stored once for its id.
+func encode(subject, id string, v any) (*nats.Msg, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return 0, fmt.Errorf("encode %s: %w", id, err)
+		return nil, fmt.Errorf("encode %s: %w", id, err)
 	}
 	msg := nats.NewMsg(subject)
 	msg.Data = data
 	msg.Header.Set(jetstream.MsgIDHeader, id)
-	return b.publish(ctx, msg)
+	return msg, nil
+}
+
+// ackWithin is how long an acknowledgement is waited for before msg is sent
+// again. One that was on its way when a server went or came back is lost; what
+// does no harm when it comes twice need not wait as long as a slow disk may
+// take.
+func (b *Bus) ackWithin(msg *nats.Msg) time.Duration {
+	bound := msg.Header.Get(jetstream.ExpectedLastSubjSeqHeader) != "" && !strings.HasPrefix(msg.Subject, "hist.")
+	if b.srv != nil || bound {
+		return requestTimeout
+	}
+	return publishAgain
 }
 
 // publish sends msg until the stream acknowledges it, the stream refuses it
@@ -76,9 +99,14 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
 	}
 	wait := 50 * time.Millisecond
 	for attempt := 1; ; attempt++ {
-		once, cancel := context.WithTimeout(ctx, requestTimeout)
+		leave, err := b.gate.enter(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("publish to %s: %w", msg.Subject, err)
+		}
+		once, cancel := context.WithTimeout(ctx, b.ackWithin(msg))
 		ack, err := b.js.PublishMsg(once, msg)
 		cancel()
+		leave()
 		if err == nil {
 			return ack.Sequence, nil
 		}
@@ -94,7 +122,7 @@ func (b *Bus) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
 			return 0, fmt.Errorf("publish to %s: %w", msg.Subject, context.Cause(ctx))
 		case <-time.After(wait):
 		}
-		wait = min(2*wait, 2*time.Second)
+		wait = min(2*wait, askMost)
 	}
 }
 
@@ -119,7 +147,7 @@ func refusal(err error) error {
 		}
 		return fmt.Errorf("%w: %w", ErrStoreFull, err)
 	}
-	if api.Code >= 400 && api.Code < 500 {
+	if api.Code >= 400 && api.Code < 500 && api.ErrorCode != errInProcess {
 		return err
 	}
 	return nil
@@ -132,16 +160,32 @@ var errConflict = errors.New("somebody else was faster")
 // answers nothing, a permitted one with an impossible expectation is refused
 // at once.
 func (b *Bus) checkGrants(ctx context.Context) error {
-	for _, subject := range []string{"in.grants.check", "out.grants.check", "hist.grants", "dlq.grants"} {
-		msg := nats.NewMsg(subject)
-		once, cancel := context.WithTimeout(ctx, requestTimeout)
-		_, err := b.js.PublishMsg(once, msg, jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(1))
-		cancel()
-		var api *jetstream.APIError
-		if errors.As(err, &api) && api.ErrorCode == errStreamNotMatch {
-			continue
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for _, stream := range b.opts.Role.Writes {
+		subject := string(stream) + ".grants.check"
+		err := b.patiently(ctx, func(context.Context) error { return b.granted(ctx, subject) })
+		if err != nil {
+			return fmt.Errorf("the bus at %s does not let this program publish to %q: check the permissions of its user: %w", b.where(), subject, err)
 		}
-		return fmt.Errorf("the bus at %s does not let this program publish to %q: check the permissions of its user: %w", b.where(), subject, err)
 	}
 	return nil
+}
+
+// granted publishes what no stream takes. That nobody leads the stream may be
+// different in a moment; no answer means no grant.
+func (b *Bus) granted(ctx context.Context, subject string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := b.js.PublishMsg(ctx, nats.NewMsg(subject), jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(1))
+	var api *jetstream.APIError
+	switch {
+	case errors.As(err, &api) && api.ErrorCode == errStreamNotMatch:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("it is not answered")
+	case err == nil:
+		return errors.New("it is taken by another stream")
+	}
+	return err
 }

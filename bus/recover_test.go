@@ -115,3 +115,76 @@ func TestStopHandsOverWhatIsNotTaken(t *testing.T) {
 		return err == nil && len(records) == 3
 	})
 }
+
+// What a record says to another chat is put there once, also when the crash
+// came between the record and its tail, and wakes that chat.
+func TestRecordSpeaksToAnotherChat(t *testing.T) {
+	b := bustest.New(t)
+	crashed := errors.New("crashed")
+	heard := make(chan chat.Delivery, 10)
+	first := true
+	own(t, b, func(ctx context.Context, mb *bus.Mailbox) error {
+		for {
+			d, ok, err := mb.Take(ctx)
+			if err != nil || !ok {
+				return err
+			}
+			r := answer(d)
+			if d.Addr.Chat == "2" {
+				heard <- d
+			} else {
+				r.Say = []chat.Inbound{inbound("c", "2", 7)}
+				r.Say[0].Origin = chat.FromSystem
+			}
+			if first {
+				first = false
+				return errors.Join(mb.AppendOnly(ctx, r), crashed)
+			}
+			if err := mb.Commit(ctx, r); err != nil {
+				return err
+			}
+		}
+	}, nil)
+	publish(t, b, inbound("c", "1", 1))
+	if d := receive(t, heard); d.ID != inbound("c", "2", 7).ID || d.Origin != chat.FromSystem {
+		t.Errorf("heard %+v", d)
+	}
+	publish(t, b, inbound("c", "1", 2)) // says the same thing once more
+	until(t, "all mailboxes empty", func() bool { n, err := b.Waiting(testContext(t), false); return err == nil && n == 0 })
+	if len(heard) != 0 {
+		t.Errorf("heard again: %+v", <-heard)
+	}
+}
+
+// Tasks have a worker of their own: neither takes what is the other's, by
+// wake-up or by sweep.
+func TestTasksAreWorkedOnApart(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		b := bustest.New(t)
+		chats, jobs := make(chan chat.Delivery, 10), make(chan chat.Delivery, 10)
+		put := func() {
+			task := inbound("system", "t", 1)
+			task.Origin = chat.FromTask
+			publish(t, b, task)
+			publish(t, b, inbound("c", "1", 2))
+		}
+		if stored {
+			put() // found by the sweep
+		}
+		own(t, b, collect(chats), nil)
+		own(t, b, collect(jobs), &bus.WorkerOptions{Tasks: true})
+		if !stored {
+			put()
+		}
+		if d := receive(t, chats); d.Addr.Channel != "c" {
+			t.Errorf("stored %v: the worker of chats got %+v", stored, d)
+		}
+		if d := receive(t, jobs); d.Addr.Channel != "system" {
+			t.Errorf("stored %v: the worker of tasks got %+v", stored, d)
+		}
+		until(t, "all mailboxes empty", func() bool { n, err := b.Waiting(testContext(t), false); return err == nil && n == 0 })
+		if len(chats)+len(jobs) != 0 {
+			t.Error("something was worked on twice")
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/minio/highwayhash"
@@ -28,62 +29,115 @@ const (
 	recordMost   = 32 << 20
 )
 
+// indexName is the server's index of a stream's blocks. It describes them as
+// they were; without it the server makes a new one.
+const indexName = "index.db"
+
+// ErrDamaged: what cannot be read was told once and put aside. Opening again
+// goes on with what is left.
+var ErrDamaged = errors.New("the store is damaged")
+
 // repair takes damaged records out of the block files of a store that is not
 // open. The server itself would cut a file off at the first of them, and lose
 // the messages of other chats that stand after it. A file that is changed is
-// kept beside the store, in damaged/. all: every table and stream, else only
-// the mailboxes and the outgoing queue. Stored files are never looked at: they
-// are large and have a digest of their own.
-func (b *Bus) repair(all bool) error {
+// kept beside the store, in damaged/. A message that is damaged costs itself;
+// of tables, and of files that are gone, somebody must know before the program
+// goes on, so then the error is ErrDamaged. After a crash all streams are
+// looked at, else those of which nobody else would notice. Stored files are
+// never looked at: they are large and have a digest of their own.
+func (b *Bus) repair(crashed bool) error {
+	damage := b.missing(crashed)
 	found, err := filepath.Glob(filepath.Join(b.opts.Dir, "jetstream", "*", "streams", "*", "msgs", "*.blk"))
 	if err != nil {
 		return fmt.Errorf("look for the store's files: %w", err)
 	}
+	var tables []block
 	for _, path := range found {
 		stream := filepath.Base(filepath.Dir(filepath.Dir(path)))
-		if strings.HasPrefix(stream, "OBJ_") || !all && stream != "IN" && stream != "OUT" {
+		if strings.HasPrefix(stream, "OBJ_") || !crashed && !slices.Contains(watched, stream) {
 			continue
 		}
-		if err := b.repairBlock(stream, path); err != nil {
+		blk, err := b.repairBlock(stream, path, crashed)
+		if err != nil {
 			return fmt.Errorf("check store file %s: %w", path, err)
 		}
+		if stream == "KV_state" {
+			tables = append(tables, blk)
+		}
 	}
-	return nil
+	damage = errors.Join(damage, lostTables(tables, crashed))
+	if damage == nil {
+		return nil
+	}
+	return fmt.Errorf("%w (jobs, approvals or messages are missing): %w; what was damaged is kept in %s: restore a backup (bot restore), or start again to go on with what is left",
+		ErrDamaged, damage, filepath.Join(b.opts.Dir, DamagedDir))
 }
 
-func (b *Bus) repairBlock(stream, path string) error {
+// block is a file of the store after its repair.
+type block struct {
+	path       string
+	good, lost int  // bytes
+	again      bool // intact records came after damaged ones
+	told       bool // the last start has ended with it
+}
+
+// lostTables says what is lost of the tables. The write that a crash cut off
+// was never acknowledged.
+func lostTables(blocks []block, crashed bool) (damage error) {
+	good := 0
+	for _, blk := range blocks {
+		good += blk.good
+	}
+	for _, blk := range blocks {
+		if blk.lost > 0 && !blk.told && (!crashed || blk.again || good == 0) {
+			damage = errors.Join(damage, fmt.Errorf("%d bytes of %s cannot be read", blk.lost, blk.path))
+		}
+	}
+	return damage
+}
+
+// DamagedDir is where damaged files are kept, below the store's folder.
+const DamagedDir = "damaged"
+
+func (b *Bus) repairBlock(stream, path string, crashed bool) (block, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return block{}, err
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".blk")
 	sum, err := recordHash(stream + "-" + name)
 	if err != nil {
-		return err
+		return block{}, err
 	}
 	good, again := salvage(data, sum)
-	if len(good) == len(data) {
-		return nil
+	blk := block{path: path, good: len(good), lost: len(data) - len(good), again: again}
+	if blk.lost == 0 {
+		return blk, nil
 	}
-	b.log.Error("the store was damaged; what can be read is kept", "stream", stream, "file", path, "lost_bytes", len(data)-len(good))
-	if !again {
-		return nil // the server cuts the end off
+	b.log.Error("the store was damaged; what can be read is kept", "stream", stream, "file", path, "lost_bytes", blk.lost)
+	if !again && crashed && blk.good > 0 {
+		return blk, nil // the write that the crash has cut off
 	}
-	aside := filepath.Join(b.opts.Dir, "damaged")
+	aside := filepath.Join(b.opts.Dir, DamagedDir)
 	if err := os.MkdirAll(aside, 0o700); err != nil {
-		return err
+		return blk, err
 	}
-	if err := os.WriteFile(filepath.Join(aside, stream+"-"+filepath.Base(path)), data, 0o600); err != nil {
-		return err
+	copied := filepath.Join(aside, stream+"-"+filepath.Base(path))
+	if before, err := os.ReadFile(copied); err == nil && bytes.Equal(before, data) {
+		blk.told = true
+	} else if err := os.WriteFile(copied, data, 0o600); err != nil {
+		return blk, err
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(path), indexName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return blk, err
+	}
+	if !again {
+		return blk, nil // the server cuts the end off
 	}
 	if err := os.WriteFile(path+".new", good, 0o600); err != nil {
-		return err
+		return blk, err
 	}
-	// The index describes the old file; without it the server makes a new one.
-	if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return blk, os.Rename(path+".new", path)
 }
 
 func recordHash(key string) (hash.Hash64, error) {

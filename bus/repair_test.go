@@ -102,7 +102,7 @@ func TestRealStoreIsIntact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := b.Table("receipt")
+	table := b.Table("turn")
 	for i := range 50 {
 		addr := chat.Address{Channel: "c", Chat: fmt.Sprint(i % 7)}
 		in := chat.Inbound{Meta: chat.Meta{V: chat.Version, ID: fmt.Sprint(i), Addr: addr}, Origin: chat.FromPerson, Text: "你好"}

@@ -16,19 +16,18 @@ import (
 	"magpie/internal/kv"
 )
 
-// Table returns the durable table of that name. "turn", "receipt" and "sess"
-// have a bucket (and the first two a lifetime) of their own; all others share
-// one.
+// Table returns the durable table of that name. "turn" and "sess" have a
+// bucket of their own, the first with a lifetime; all others share one.
 func (b *Bus) Table(name string) kv.Table {
 	switch name {
 	case "turn":
-		return &table{b: b, kv: b.streams.turn}
-	case "receipt":
-		return &table{b: b, kv: b.streams.receipt}
+		return &table{b: b, kv: b.streams.turn, marker: briefMarkers}
 	case "sess":
-		return &table{b: b, kv: b.streams.sess}
+		return &table{b: b, kv: b.streams.sess, marker: keepMarkers}
+	case "drafts":
+		return &table{b: b, kv: b.streams.state, prefix: "drafts.", marker: briefMarkers}
 	}
-	return &table{b: b, kv: b.streams.state, prefix: encodeKey(name) + "."}
+	return &table{b: b, kv: b.streams.state, prefix: encodeKey(name) + ".", marker: keepMarkers}
 }
 
 // table implements kv.Table on a bucket.
@@ -36,12 +35,13 @@ type table struct {
 	b      *Bus
 	kv     bucket
 	prefix string
+	marker time.Duration // how long a deleted key is remembered as such
 }
 
 var _ kv.Table = (*table)(nil)
 
 func (t *table) Get(ctx context.Context, key string) (kv.Entry, error) {
-	e, err := t.kv.Get(ctx, t.prefix+encodeKey(key))
+	e, err := t.b.value(ctx, t.kv, t.prefix+encodeKey(key))
 	if err != nil {
 		return kv.Entry{}, tableError("get", key, err)
 	}
@@ -54,7 +54,7 @@ func (t *table) Create(ctx context.Context, key string, value []byte, ttl time.D
 		return rev, err
 	}
 	// A deleted key leaves a marker with a revision of its own.
-	last, getErr := t.kv.stream.GetLastMsgForSubject(ctx, t.subject(key))
+	last, getErr := t.b.latest(ctx, t.kv.stream, t.subject(key))
 	if getErr != nil || (last.Header.Get(jetstream.MarkerReasonHeader) == "" && last.Header.Get("KV-Operation") == "") {
 		return 0, err
 	}
@@ -97,37 +97,18 @@ func (t *table) put(ctx context.Context, key string, value []byte, rev *uint64, 
 }
 
 func (t *table) Delete(ctx context.Context, key string) error {
-	err := t.kv.Purge(ctx, t.prefix+encodeKey(key), jetstream.PurgeTTL(keepMarkers))
+	leave, err := t.b.gate.enter(ctx)
+	if err != nil {
+		return tableError("delete", key, err)
+	}
+	err = t.b.ask(ctx, func(ctx context.Context) error {
+		return t.kv.Purge(ctx, t.prefix+encodeKey(key), jetstream.PurgeTTL(t.marker))
+	})
+	leave()
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
 		return tableError("delete", key, err)
 	}
 	return nil
-}
-
-func (t *table) Watch(ctx context.Context, prefix string, fn func(kv.Entry) error) error {
-	filters := []string{t.prefix + ">"}
-	if prefix != "" {
-		p := t.prefix + encodeKey(prefix)
-		filters = []string{p, p + ".>"}
-	}
-	w, err := t.kv.WatchFiltered(ctx, filters)
-	if err != nil {
-		return tableError("watch", prefix, err)
-	}
-	defer func() { _ = w.Stop() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e, ok := <-w.Updates():
-			if !ok {
-				return nil
-			}
-			if err := fn(t.entry(e)); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 func (t *table) entry(e jetstream.KeyValueEntry) kv.Entry {

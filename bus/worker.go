@@ -26,6 +26,9 @@ type WorkerOptions struct {
 	// Turns is how many chats may have their messages worked on at once; 0 = 16.
 	// Commands are answered beyond that.
 	Turns int
+	// Tasks: work on the mailboxes of background tasks and on no others. Without
+	// it Own leaves those alone.
+	Tasks bool
 	// Grace is how long owners may go on after ctx of Own has ended; 0 = 5 s.
 	Grace time.Duration
 }
@@ -34,6 +37,9 @@ const (
 	// sweepEvery is how often the stream is searched for chats that no wake-up
 	// reached: after a crash of another process, or a lost wake-up.
 	sweepEvery = 5 * time.Second
+	// sweepShared is the same on an external server, where it is what takes the
+	// chats of a killed worker over.
+	sweepShared = time.Second
 	// retryAfter is how long a chat rests whose owner failed.
 	retryAfter = time.Second
 )
@@ -41,6 +47,7 @@ const (
 type worker struct {
 	b     *Bus
 	owner Owner
+	tasks bool // WorkerOptions.Tasks
 	slots *semaphore.Weighted
 	stop  context.Context // ends when no new chat may be taken
 	held  context.Context // parent of all owners
@@ -49,12 +56,9 @@ type worker struct {
 	mu    sync.Mutex
 	chats map[chat.SessionKey]*Mailbox // being worked on or queued here; nil before the lease is taken
 	dirty map[chat.SessionKey]bool     // woken again meanwhile; true: by something else than a command
-	// known is where chats stood when they were given back; embedded only,
-	// where nobody else can have held them since.
-	known map[chat.SessionKey]standing
 }
 
-// maxKnown bounds worker.known; beyond it all are forgotten and read again.
+// maxKnown bounds chats.known; beyond it all are forgotten and read again.
 const maxKnown = 10_000
 
 // Own gives every chat that has something waiting, one after the other and
@@ -74,11 +78,10 @@ func (b *Bus) Own(ctx context.Context, owner Owner, o *WorkerOptions) error {
 	held, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	w := &worker{
-		b: b, owner: owner, slots: semaphore.NewWeighted(int64(opts.Turns)), stop: ctx, held: held,
+		b: b, owner: owner, tasks: opts.Tasks, slots: semaphore.NewWeighted(int64(opts.Turns)), stop: ctx, held: held,
 		chats: map[chat.SessionKey]*Mailbox{}, dirty: map[chat.SessionKey]bool{},
-		known: map[chat.SessionKey]standing{},
 	}
-	unsubscribe, err := b.onWake(w.woken)
+	unsubscribe, err := b.onWake(w.heard)
 	if err != nil {
 		return fmt.Errorf("listen for wake-ups: %w", err)
 	}
@@ -91,7 +94,11 @@ func (b *Bus) Own(ctx context.Context, owner Owner, o *WorkerOptions) error {
 }
 
 func (w *worker) sweepUntil(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
+	every := sweepEvery
+	if w.b.srv == nil {
+		every = sweepShared
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		if err := w.sweep(ctx); err != nil && ctx.Err() == nil {
@@ -107,18 +114,34 @@ func (w *worker) sweepUntil(ctx context.Context) {
 
 // sweep wakes every chat that has a message in the stream.
 func (w *worker) sweep(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	info, err := w.b.streams.in.Info(ctx, jetstream.WithSubjectFilter("in.>"))
+	filter := "in.>"
+	if w.tasks {
+		filter = "in.*." + laneTask
+	}
+	var info *jetstream.StreamInfo
+	err := w.b.patiently(ctx, func(ctx context.Context) (err error) {
+		info, err = w.b.streams.in.Info(ctx, jetstream.WithSubjectFilter(filter))
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	for subject := range info.State.Subjects {
 		if sid, lane, ok := parseIn(subject); ok {
-			w.woken(sid, lane == laneControl)
+			w.heard(sid, lane)
 		}
 	}
 	return nil
+}
+
+// heard takes in a wake-up if it is for this worker: a task's mailbox has
+// nothing but its task, and a chat's none.
+func (w *worker) heard(sid chat.SessionKey, lane string) {
+	if (lane == laneTask) == w.tasks {
+		w.woken(sid, lane == laneControl)
+	}
 }
 
 // woken notes that a chat has something new and starts working on it unless
@@ -225,25 +248,26 @@ func (w *worker) hold(sid chat.SessionKey, s *slot) error {
 	}
 	w.mu.Lock()
 	mb := w.chats[sid]
-	known, ok := w.known[sid]
-	delete(w.known, sid)
 	w.mu.Unlock()
 	l, ctx, err := w.b.acquire(w.held, string(sid))
 	if err != nil {
 		return err
 	}
+	known, ok := w.b.chats.recall(sid)
 	mb.hold = holding{slot: s, stop: w.stop, orphaned: l.orphaned, begun: time.Now()}
 	if ok {
 		mb.standing = known
 	}
 	if err = mb.begin(ctx, !ok); err == nil {
-		w.b.held.Store(sid, mb)
+		w.b.chats.held.Store(sid, mb)
 		err = w.run(ctx, mb)
-		w.b.held.Delete(sid)
+		w.b.chats.held.Delete(sid)
+	}
+	if err == nil && w.b.srv != nil {
+		w.b.chats.remember(mb) // before somebody else may hold the chat
 	}
 	l.release()
 	if err == nil {
-		w.remember(mb)
 		// What came between the owner's last look and the release was refused
 		// to other workers: look once more.
 		if left := mb.waiting(w.held); left {
@@ -255,17 +279,24 @@ func (w *worker) hold(sid chat.SessionKey, s *slot) error {
 	return err
 }
 
-// remember notes where a chat stands that was given back in good order.
-func (w *worker) remember(mb *Mailbox) {
-	if w.b.srv == nil {
-		return
+// remember notes where a chat stands that is given back in good order.
+func (c *chats) remember(mb *Mailbox) {
+	s := mb.settled()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= maxKnown {
+		clear(c.known)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.known) >= maxKnown {
-		clear(w.known)
-	}
-	w.known[mb.sid] = mb.settled()
+	c.known[mb.sid] = s
+}
+
+// recall says, once, where a chat stood when it was given back here.
+func (c *chats) recall(sid chat.SessionKey) (standing, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.known[sid]
+	delete(c.known, sid)
+	return s, ok
 }
 
 func (w *worker) run(ctx context.Context, mb *Mailbox) (err error) {
@@ -287,15 +318,16 @@ func (w *worker) run(ctx context.Context, mb *Mailbox) (err error) {
 
 // slot is the right to run a turn; it is taken at most once and given back.
 type slot struct {
-	sem *semaphore.Weighted
-	mu  sync.Mutex
-	has bool
+	sem    *semaphore.Weighted
+	mu     sync.Mutex
+	has    bool
+	parked int // waits of the owner that are under way
 }
 
 func (s *slot) take(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.has {
+	if s.has || s.parked > 0 {
 		return nil
 	}
 	if err := s.sem.Acquire(ctx, 1); err != nil {
@@ -303,6 +335,21 @@ func (s *slot) take(ctx context.Context) error {
 	}
 	s.has = true
 	return nil
+}
+
+// park gives the slot back without letting take want it again before unpark.
+func (s *slot) park() {
+	s.mu.Lock()
+	s.parked++
+	s.mu.Unlock()
+	s.free()
+}
+
+func (s *slot) unpark(ctx context.Context) error {
+	s.mu.Lock()
+	s.parked--
+	s.mu.Unlock()
+	return s.take(ctx)
 }
 
 func (s *slot) free() {

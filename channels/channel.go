@@ -47,6 +47,10 @@ type Limits struct {
 	// Text is the most that one message's text may measure, in the unit of
 	// Size. Caption likewise for the text beside a file; 0 = none allowed.
 	Text, Caption int
+	// Parts is how many messages one text may become, where each has its price:
+	// what does not fit before the last of them goes as a file in its place.
+	// 0 = any number.
+	Parts int
 	// Size measures CommonMark text as the platform will count it, after
 	// rendering. nil counts runes.
 	Size func(markdown string) int
@@ -60,12 +64,20 @@ type Limits struct {
 	// Edit is the shortest useful pause between two edits of one streamed
 	// message; 0 = the channel does not show replies while they are written.
 	Edit time.Duration
+	// Seal says that the platform has to be told when a streamed message is
+	// complete: its last Edit, which is no Draft, is made even when the text is
+	// the same as before.
+	Seal bool
 	// Typing is how long one Typing call is shown.
 	Typing time.Duration
-	// Resend says whether a send that may have arrived (Ambiguous) is sent a
-	// second time: true where the platform recognises the repeat, or where a
-	// double is better than a loss.
+	// Resend says whether a send that may have arrived (Ambiguous) is sent
+	// again: true where the platform recognises the repeat, or where a double
+	// is better than a loss.
 	Resend bool
+	// RepeatKnown is for how long the platform surely recognises a repeat of a
+	// send, by Outbound.ID; within it, it is sent again like one that failed.
+	// 0 = never: there is one repeat. So there is when the time is over.
+	RepeatKnown time.Duration
 }
 
 // Rate is a platform's sending limit. Zero fields mean no limit.
@@ -111,7 +123,9 @@ type MediaSender interface {
 	SendMedia(ctx context.Context, msg chat.Outbound, files []Upload) ([]chat.MessageRef, error)
 }
 
-// MediaFetcher can get the bytes of an inbound attachment by its Source.
+// MediaFetcher can get the bytes of an inbound attachment by its Source, which
+// must be enough for it: Fetch is called after the message was stored, maybe
+// after a restart, or in a process where Run is not running.
 type MediaFetcher interface {
 	Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, error)
 }

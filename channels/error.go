@@ -45,6 +45,13 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Final tells errors that no waiting can heal: the credentials or what they
+// allow must be changed.
+func Final(err error) bool {
+	kind := KindOf(err)
+	return kind == Unauthorized || kind == Rejected
+}
+
 // KindOf returns the kind of err, and Temporary for errors of other types.
 func KindOf(err error) Kind {
 	var e *Error

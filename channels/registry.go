@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -23,6 +24,35 @@ type Deps struct {
 	Now func() time.Time
 	// Status receives the state of the connection. nil = nobody looks.
 	Status *Status
+	// Public puts a file where the platform's servers can fetch it, and returns
+	// its URL, which is good for at least some minutes. nil = there is no such
+	// place configured. Errors are not *Error; they hold no secret.
+	Public func(ctx context.Context, f Upload) (url string, err error)
+	// Commands are the bot's slash commands, for platforms that show a menu.
+	Commands []Command
+}
+
+// Complete fills what is nil with what works without it: nothing is durable,
+// logged or looked at then.
+func (d Deps) Complete() Deps {
+	if d.Table == nil {
+		d.Table = &kv.Memory{}
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return d
+}
+
+// Command is an entry of a platform's menu of commands.
+type Command struct {
+	Name    string // without the slash, a–z only
+	About   string // one line in English
+	Chinese string // the same line in Chinese
+	Args    bool   // takes text after its name
 }
 
 // Factory makes a channel. decode fills a struct with the instance's section
@@ -95,6 +125,16 @@ func (s *Status) Failed(err error) {
 func (s *Status) Stopped(err error) {
 	s.Failed(err)
 	s.change(func(st *State) { st.Stopped = true })
+}
+
+// End notes how Run has ended and returns what Run returns: nil when its
+// context is done, else err, for which the channel was given up.
+func (s *Status) End(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	s.Stopped(err)
+	return err
 }
 
 // State returns the present state.

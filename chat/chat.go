@@ -23,6 +23,10 @@ type Address struct {
 	Thread string `json:"thread,omitempty"`
 }
 
+// SystemChannel is the channel of mailboxes that no platform has: those of
+// background tasks. No configured instance may have this name.
+const SystemChannel = "system"
+
 // SessionKey is the short name of an Address that is safe in subjects, keys
 // and file names: 20 characters of a–z and 2–7.
 type SessionKey string

@@ -30,6 +30,11 @@ type Event struct {
 	Turn string     `json:"turn,omitempty"`
 	Text string     `json:"text,omitempty"`
 	Tool *ToolEvent `json:"tool,omitempty"`
+	// Took is how long the turn took (turn.ended).
+	Took time.Duration `json:"took,omitempty"`
+	// Quiet: nobody waits for this turn, and it may end without a word, so its
+	// chat shows no sign of it before its answer.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // ToolEvent describes a tool call in an Event.

@@ -26,6 +26,10 @@ const (
 	FromPerson Origin = "person" // a human being through a channel
 	FromSystem Origin = "system" // a subagent's report
 	FromCron   Origin = "cron"   // a fired job
+	FromTask   Origin = "task"   // the task of a subagent, in a mailbox of its own
+	// FromBot is what the bot has shown in the chat without a turn, such as a
+	// reminder: it joins the conversation and gets no answer.
+	FromBot Origin = "bot"
 )
 
 // Sender is the person (or job, or subagent) behind an inbound message.
@@ -35,6 +39,7 @@ type Sender struct {
 	Username string `json:"username,omitempty"`
 	Lang     string `json:"lang,omitempty"` // BCP 47 tag as the platform gives it
 	Bot      bool   `json:"bot,omitempty"`
+	Job      bool   `json:"job,omitempty"` // not the person speaks but what a job of theirs has begun
 }
 
 // Quote is the message that another message replies to.
@@ -66,6 +71,7 @@ type Inbound struct {
 	Direct      bool         `json:"direct,omitempty"`    // a private chat
 	Mentioned   bool         `json:"mentioned,omitempty"` // the bot was addressed: mention, reply to it, or command
 	Edited      bool         `json:"edited,omitempty"`    // a changed version of an earlier message
+	Forwarded   bool         `json:"forwarded,omitempty"` // the sender passes on what others have written
 }
 
 // Button is one choice under an outbound message.
@@ -96,6 +102,22 @@ type Outbound struct {
 	// by itself. It replaces the streamed draft with the same Turn.
 	Final bool   `json:"final,omitempty"`
 	Turn  string `json:"turn,omitempty"`
+	// Unasked says that a job or the report of a task has begun the turn, no
+	// person: a platform that counts what it sends unasked may count this.
+	Unasked bool `json:"unasked,omitempty"`
+	// Slot, when set, says that this is the outcome of a job's slot. One that is
+	// Quiet comes without a text, and no channel is given it.
+	Slot *Slot `json:"slot,omitempty"`
+	// Draft marks a reply that is still being written: it is sent once and
+	// edited as it grows, and the last edit is the one that is no Draft.
+	Draft bool `json:"draft,omitempty"`
+}
+
+// Slot is one time of a job that a turn has answered.
+type Slot struct {
+	ID    string `json:"id"`              // of the inbound message that the job was
+	Err   string `json:"err,omitempty"`   // why it failed, whatever the chat is told
+	Quiet bool   `json:"quiet,omitempty"` // the turn ended without an answer
 }
 
 // Kind is the kind of an attachment.
@@ -114,14 +136,19 @@ const (
 // Attachment is a file that travels with a message. The bytes stand in the
 // media store under Ref once they were stored.
 type Attachment struct {
-	Kind     Kind          `json:"kind"`
-	Name     string        `json:"name,omitempty"`
-	MIME     string        `json:"mime,omitempty"`
-	Size     int64         `json:"size,omitempty"` // bytes, 0 unknown
-	Ref      string        `json:"ref,omitempty"`
-	Source   string        `json:"source,omitempty"` // what the channel needs to fetch it; opaque to others
-	Text     string        `json:"text,omitempty"`   // transcript of a voice, emoji of a sticker
-	Failed   string        `json:"failed,omitempty"` // why the bytes are missing, for people
+	Kind   Kind   `json:"kind"`
+	Name   string `json:"name,omitempty"`
+	MIME   string `json:"mime,omitempty"`
+	Size   int64  `json:"size,omitempty"` // bytes, 0 unknown
+	Ref    string `json:"ref,omitempty"`
+	Source string `json:"source,omitempty"` // what the channel needs to fetch it; opaque to others
+	Text   string `json:"text,omitempty"`   // transcript of a voice, emoji of a sticker
+	// Failed says to people what is wrong: why the bytes are missing, or, beside
+	// a Ref, what else could not be done with the file.
+	Failed string `json:"failed,omitempty"`
+	// Pending names the file in the list of those that are still on their way
+	// (media.Arrivals); "" = there is nothing to wait for.
+	Pending  string        `json:"pending,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"`
 }
 
@@ -135,8 +162,10 @@ type MessageRef struct {
 // Receipt says what became of an outbound message: the platform's message
 // ids in the order of the parts. It is what makes a repeat recognisable.
 type Receipt struct {
-	ID   string       `json:"id"` // Outbound.ID
-	At   time.Time    `json:"at"`
-	Refs []MessageRef `json:"refs,omitempty"`
-	Err  string       `json:"err,omitempty"` // set when it was given up (dead letter)
+	ID    string       `json:"id"` // Outbound.ID
+	Trace string       `json:"trace,omitempty"`
+	Began time.Time    `json:"began,omitzero"` // of the delivery that did it
+	At    time.Time    `json:"at"`
+	Refs  []MessageRef `json:"refs,omitempty"`
+	Err   string       `json:"err,omitempty"` // set when it was given up (dead letter)
 }

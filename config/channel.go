@@ -1,11 +1,11 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
+	"sort"
 )
 
 // Channel is one instance in the section channels. The keys that every channel
@@ -26,7 +26,7 @@ type Channel struct {
 	// <key>_file. The error is an *Error with every problem. Never nil.
 	Decode func(target any) error `yaml:"-"`
 
-	file  string
+	blank report // without problems
 	place *node
 }
 
@@ -41,7 +41,7 @@ type Access struct {
 // Errorf returns an *Error that points at a key of the section; key "" is the
 // section itself.
 func (c Channel) Errorf(key, format string, args ...any) error {
-	r := report{file: c.file}
+	r := c.blank
 	path := join("channels", c.Name)
 	if key != "" {
 		path = join(path, key)
@@ -68,6 +68,14 @@ var instanceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 // reserved is the channel of reports that no platform delivers.
 const reserved = "system"
 
+// CheckName says what is wrong with the name of a channel.
+func CheckName(name string) error {
+	if instanceName.MatchString(name) && name != reserved {
+		return nil
+	}
+	return fmt.Errorf("want a name of at most 32 letters, digits, - and _, other than %q", reserved)
+}
+
 // channels decodes the section channels; nil when the file has none.
 func (d *decoder) channels(p *pair) []Channel {
 	var all []Channel
@@ -77,12 +85,12 @@ func (d *decoder) channels(p *pair) []Channel {
 	if p != nil {
 		seen := map[string]bool{}
 		for _, c := range p.value.pairs {
-			key := join("channels", c.key)
+			key, misnamed := join("channels", c.key), CheckName(c.key)
 			switch {
 			case seen[c.key]:
 				d.add(c.place, key, "given twice: remove one of them")
-			case !instanceName.MatchString(c.key) || c.key == reserved:
-				d.add(c.place, key, "want a name of at most 32 letters, digits, - and _, other than %q", reserved)
+			case misnamed != nil:
+				d.add(c.place, key, "%v", misnamed)
 			case c.value.kind != null && c.value.kind != table:
 				d.add(c.value, key, "want a section with keys, got %s", c.value.kind)
 			default:
@@ -95,7 +103,7 @@ func (d *decoder) channels(p *pair) []Channel {
 		web := &node{kind: table}
 		all = append(all, d.channel(pair{key: webType, place: web, value: web}))
 	}
-	slices.SortFunc(all, func(a, b Channel) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }
 
@@ -104,7 +112,7 @@ func (d *decoder) channels(p *pair) []Channel {
 func (d *decoder) channel(p pair) Channel {
 	key := join("channels", p.key)
 	c := newChannel(p.key)
-	c.file, c.place = d.file, p.value
+	c.blank, c.place = d.fresh(), p.value
 	if p.value.kind == null {
 		c.place = p.place
 	}
@@ -138,7 +146,8 @@ func (d *decoder) channel(p pair) Channel {
 		if err != nil {
 			return fmt.Errorf("channel %s: %w", c.Name, err)
 		}
-		own := &decoder{report: &report{file: d.file}, env: d.env}
+		blank := d.fresh()
+		own := &decoder{report: &blank, files: &[]string{}}
 		own.section(&rest, key, v, keyNames(keys)...)
 		return own.err()
 	}

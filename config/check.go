@@ -62,11 +62,23 @@ func (c *checker) home() {
 	if err != nil {
 		return
 	}
-	for _, open := range append([]string{c.cfg.Workspace}, c.cfg.Tools.AllowedPaths...) {
+	servers, err := filepath.Abs(c.cfg.MCPDir())
+	if err != nil {
+		return
+	}
+	for i, open := range append([]string{c.cfg.Workspace}, c.cfg.Tools.AllowedPaths...) {
 		root, err := filepath.Abs(open)
-		if err == nil && within(data, root) {
+		switch {
+		case err != nil:
+		case within(data, root):
 			c.bad("data_dir", "stands inside %s, where the tools of the agent may read and write: keep them apart", open)
 			return
+		case within(root, servers):
+			key := "workspace"
+			if i > 0 {
+				key = "tools.allowed_paths"
+			}
+			c.bad(key, "%s is where MCP servers are started, and what the agent writes there they might run: want another folder", open)
 		}
 	}
 }
@@ -139,6 +151,14 @@ func (c *checker) media() {
 	}
 	if given != 0 && given != 4 {
 		c.bad("media.oss", "endpoint, bucket, access_key_id and access_key_secret belong together: give all or none")
+	}
+	if at := o.Endpoint; at != "" {
+		if !strings.Contains(at, "://") { // the scheme may be left out
+			at = "https://" + at
+		}
+		if !httpURL(at) {
+			c.bad("media.oss.endpoint", "want an address such as https://oss-cn-hangzhou.aliyuncs.com")
+		}
 	}
 	if o.PublicBaseURL != "" && !httpURL(o.PublicBaseURL) {
 		c.bad("media.oss.public_base_url", "want a URL with http:// or https://")

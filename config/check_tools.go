@@ -63,7 +63,7 @@ func (c *checker) tools() {
 	}
 	for i, name := range t.Enabled {
 		if !toolName.MatchString(name) {
-			c.bad(index("tools.enabled", i), `want the name of a tool, "*", or either with a leading "-", got %s`, c.got(index("tools.enabled", i)))
+			c.bad(index("tools.enabled", i), `want the name of a tool, which may hold *, or one with a leading "-", got %s`, c.got(index("tools.enabled", i)))
 		}
 	}
 	for i, cidr := range t.Web.AllowPrivate {
@@ -84,7 +84,7 @@ func (c *checker) tools() {
 }
 
 var (
-	toolName     = regexp.MustCompile(`^-?(\*|[A-Za-z0-9_-]{1,64})$`)
+	toolName     = regexp.MustCompile(`^-?[A-Za-z0-9_*-]{1,64}$`)
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 

@@ -15,6 +15,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"magpie/internal/rights"
 )
 
 // Config is the effective configuration: what the file says over the
@@ -39,11 +41,38 @@ type Config struct {
 // Home says where things are.
 type Home struct {
 	// File is the configuration file; "" when there is none.
-	File      string `yaml:"-"`
+	File string `yaml:"-"`
+	// Blank: there is a file and it says nothing, not even {}.
+	Blank bool `yaml:"-"`
+	// Files are all files that the configuration was made of: File, the file of
+	// variables beside it and those that hold secrets. One of them may be
+	// missing; it would be read if it were there.
+	Files     []string `yaml:"-"`
 	DataDir   string
 	Workspace string // default: workspace in DataDir
 	Timezone  string // IANA name; "" is the zone of the host
+
+	origin origin
 }
+
+// origin is what is needed to point at a key of the file.
+type origin struct {
+	blank report // without problems
+	root  *node
+}
+
+// Errorf returns an *Error that points at a key, such as tools.policy[0].tool:
+// what is wrong with it that this package cannot know.
+func (h Home) Errorf(key, format string, args ...any) error {
+	c := checker{report: &h.origin.blank, root: h.origin.root}
+	c.bad(key, format, args...)
+	return c.err()
+}
+
+// MCPDir holds the working folders of started MCP servers. No tool may write
+// there: servers run code that they find in their folder, outside of any
+// sandbox.
+func (h Home) MCPDir() string { return filepath.Join(h.DataDir, "mcp") }
 
 // Location returns the default time zone. Load has checked the name.
 func (h Home) Location() *time.Location {
@@ -79,9 +108,23 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 	}
 	path, data, err := read(path, env)
 	if err != nil {
-		return nil, &Error{Problems: []Problem{{File: path, Text: err.Error()}}}
+		return nil, &Error{Problems: []Problem{unread(path, err, rights.Read)}}
 	}
-	d := &decoder{report: &report{file: path}, env: env}
+	return Parse(path, data, env)
+}
+
+// Parse is Load of a file whose content is known already; path "" is no file.
+// Secrets and variables are read from the files beside it all the same.
+func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, error) {
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	d := &decoder{report: &report{file: path, env: env}, files: &[]string{}}
+	if path != "" {
+		*d.files = append(*d.files, path, EnvFile(path))
+		d.env = d.variables(EnvFile(path), env)
+		env = d.env
+	}
 	root := parse(data, d.report)
 	if root == nil {
 		if err := d.err(); err != nil {
@@ -90,9 +133,11 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 		root = &node{}
 	}
 	cfg := Default()
-	cfg.File = path
+	cfg.File, cfg.Blank = path, path != "" && root.kind == null
 	d.root(root, &cfg)
+	cfg.Files = *d.files
 	cfg.complete(env)
+	cfg.origin = origin{blank: report{file: path, env: env}, root: root}
 	c := checker{report: d.report, root: root, cfg: &cfg}
 	c.all()
 	return &cfg, d.err()
@@ -121,6 +166,16 @@ func read(path string, env func(string) (string, bool)) (name string, data []byt
 	}
 	data, err = readBounded(f, maxFile)
 	return name, data, reason(err)
+}
+
+// unread is the problem of a file that could not be read; denied says more when
+// this user may not.
+func unread(path string, err error, denied func(path string) rights.Denied) Problem {
+	if errors.Is(err, fs.ErrPermission) {
+		d := denied(path)
+		return Problem{File: path, Text: d.Why, Todo: d.Todo}
+	}
+	return Problem{File: path, Text: reason(err).Error()}
 }
 
 // reason drops the path that a Problem names already.

@@ -14,7 +14,7 @@ import (
 // wrong instead of stopping at the first.
 type decoder struct {
 	*report
-	env func(string) (string, bool)
+	files *[]string // that were read, or would be
 }
 
 // custom is a value with a form of its own in the file.
@@ -94,6 +94,7 @@ func (d *decoder) fromFile(fields []field, base string, p pair, key string) bool
 	if !d.value(p.value, here, field{name: base, value: reflect.ValueOf(&path).Elem()}) || path == "" {
 		return true
 	}
+	*d.files = append(*d.files, path)
 	secret, err := secretFile(path)
 	switch {
 	case err != nil:
@@ -204,12 +205,12 @@ func (d *decoder) element(n *node, key string, v reflect.Value) {
 	d.value(n, key, field{name: key, value: v})
 }
 
-// unmarshalText hands a text to a type that reads its own. Its message may
-// quote the text: then as it stands in the file.
+// unmarshalText hands a text to a type that reads its own. Its error says what
+// is wanted.
 func (d *decoder) unmarshalText(n *node, key, s string, v reflect.Value) bool {
 	err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s))
 	if err != nil {
-		d.add(n, key, "%s", strings.ReplaceAll(err.Error(), s, or(n.text, n.raw)))
+		d.add(n, key, "%v, got %s", err, got(n))
 	}
 	return err == nil
 }

@@ -3,8 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
+
+	"magpie/internal/rights"
 )
 
 // expand replaces ${VAR} and ${VAR:-default} in a value of the file; $${ is a
@@ -42,6 +45,17 @@ func expand(s string, env func(string) (string, bool)) (string, error) {
 	}
 }
 
+// lacks says whether a variable of s is not set.
+func lacks(s string, env func(string) (string, bool)) (lacking bool) {
+	// The error of a value that cannot be expanded is reported elsewhere.
+	_, _ = expand(s, func(name string) (string, bool) {
+		value, ok := env(name)
+		lacking = lacking || value == ""
+		return value, ok
+	})
+	return lacking
+}
+
 func variable(name string) bool {
 	for i, c := range name {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -70,6 +84,10 @@ const maxSecretFile = 64 << 10
 // there by mistake.
 func secretFile(path string) (string, error) {
 	f, err := os.Open(path)
+	if _, missing := os.Stat(path); errors.Is(err, fs.ErrPermission) && missing == nil { // so it is the name of a file
+		denied := rights.ReadSecret(path)
+		return "", fmt.Errorf("%s; %s", denied.Why, denied.Todo)
+	}
 	if err != nil {
 		return "", reason(err)
 	}

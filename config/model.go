@@ -79,6 +79,9 @@ func (m *Model) complete(i int) {
 // Warnings are lines about what is legal but will not work, for the operator.
 func (c *Config) Warnings() []string {
 	var all []string
+	if c.Blank {
+		all = append(all, c.File+" is empty: the defaults count; write {} into it when they are meant")
+	}
 	for _, m := range c.LLM.Models {
 		if m.keyMissing() {
 			all = append(all, fmt.Sprintf("model %s: %s wants a key: set api_key or %s_API_KEY", m.Name, m.BaseURL, strings.ToUpper(m.Provider)))
@@ -127,4 +130,13 @@ func modelsFrom(env func(string) (string, bool)) []Model {
 		all = []Model{m}
 	}
 	return all
+}
+
+// Vendor returns the official server of a provider and the model that is asked
+// there when only a key is known.
+func Vendor(provider string) (baseURL, model string) {
+	if provider == Anthropic {
+		return anthropicBase, anthropicModel
+	}
+	return openAIBase, openAIModel
 }

@@ -14,6 +14,7 @@ type Problem struct {
 	Line, Column int
 	Key          string // the path of the key, for example "llm.models[0].price"
 	Text         string // what is wrong and what is accepted; never a secret
+	Todo         string // what to do when it is not the file that has to be corrected
 }
 
 // String writes "file:line:column: key: text", leaving out what is unknown.
@@ -30,6 +31,9 @@ func (p Problem) String() string {
 		b.WriteString(p.Key + ": ")
 	}
 	b.WriteString(p.Text)
+	if p.Todo != "" {
+		b.WriteString("; " + p.Todo)
+	}
 	return b.String()
 }
 
@@ -48,15 +52,35 @@ func (e *Error) Error() string {
 // report collects problems while a file is read.
 type report struct {
 	file     string
+	env      func(string) (string, bool) // nil knows no variable
+	closed   *Problem                    // the file of variables that may not be read; nil = none
 	problems []Problem
 }
 
+// fresh is a report of the same file without problems.
+func (r *report) fresh() report { return report{file: r.file, env: r.env, closed: r.closed} }
+
+// add notes a problem. Of a value that came out of variables it also says which
+// they are and what form theirs have, and takes the value out of the text: it
+// may be a secret that was put into the wrong place.
 func (r *report) add(n *node, key, format string, args ...any) {
-	p := Problem{File: r.file, Key: key, Text: fmt.Sprintf(format, args...)}
+	said := fmt.Sprintf(format, args...)
+	if n != nil && n.kind == text && r.env != nil {
+		said = blame(n.text, r.env, said)
+	}
+	r.note(n, key, said)
+}
+
+// note is add for what names its variable already.
+func (r *report) note(n *node, key, said string) {
+	p := Problem{File: r.file, Key: key, Text: said}
 	if n != nil {
 		p.Line, p.Column = n.line, n.column
 	}
 	r.problems = append(r.problems, p)
+	if r.closed != nil && n != nil && n.kind == text && lacks(n.text, r.env) {
+		r.problems = append(r.problems, *r.closed)
+	}
 }
 
 // err is nil when nothing is wrong.

@@ -23,7 +23,7 @@ func (d *decoder) scalar(n *node, key string, f field) bool {
 	if n.kind == text {
 		expanded, err := expand(n.text, d.env)
 		if err != nil {
-			d.add(n, key, "%v", err)
+			d.note(n, key, err.Error())
 			return false
 		}
 		s, cast = expanded, strings.Contains(n.text, "${")
@@ -124,7 +124,11 @@ func (d *decoder) duration(n *node, key, s string, f field) bool {
 // got quotes a scalar as it stands in the file: an expanded variable may be a
 // secret that was put into the wrong place.
 func got(n *node) string {
-	if n.kind == text {
+	switch {
+	case n.kind != text:
+	case strings.Contains(n.text, "${"):
+		return strconv.Quote(cut(n.text))
+	default:
 		return fmt.Sprintf("the text %q", cut(n.text))
 	}
 	return cut(n.raw)

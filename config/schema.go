@@ -96,7 +96,9 @@ func (f field) schema() map[string]any {
 		return object(v)
 	case reflect.Pointer:
 		f.value = reflect.New(v.Type().Elem()).Elem()
-		return f.schema()
+		s := f.schema()
+		delete(s, "default") // nil is the adapter's default, which is not known here
+		return s
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": elementSchema(v.Type().Elem())}
 	case reflect.Map:

@@ -31,7 +31,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 		Name: "main", Provider: "openai", BaseURL: "https://api.openai.com/v1", Model: "gpt-5-mini",
 		ContextTokens: 128000, MaxOutputTokens: 4096, Timeout: 2 * time.Minute, ToolCalls: "native", Vision: true,
 	}}
-	opts := cmp.Options{cmpopts.IgnoreFields(config.Config{}, "Channels"), cmpopts.EquateEmpty()}
+	opts := cmp.Options{cmpopts.IgnoreFields(config.Config{}, "Channels", "Home.Files", "Home.origin"), cmpopts.EquateEmpty()}
 	if diff := cmp.Diff(want, *cfg, opts); diff != "" {
 		t.Errorf("the example is not the defaults (-want +got):\n%s", diff)
 	}
@@ -118,7 +118,7 @@ func TestShow(t *testing.T) {
 	// What is shown means the same when it is read again.
 	again := load(t, strings.ReplaceAll(text, "nats://***@", "nats://"), nil)
 	secrets := cmp.Transformer("hide", func(s chat.Secret) string { return s.String() })
-	ignore := cmpopts.IgnoreFields(config.Config{}, "Channels", "Home.File", "Bus.URL")
+	ignore := cmpopts.IgnoreFields(config.Config{}, "Channels", "Home.File", "Home.Files", "Home.origin", "Bus.URL")
 	if diff := cmp.Diff(cfg, again, secrets, ignore, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("shown and read again (-want +got):\n%s", diff)
 	}

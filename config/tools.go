@@ -81,6 +81,7 @@ type Rule struct {
 	Tool    string
 	Match   string // RE2 on the tool's main argument
 	Channel string
+	Chat    string // id of the chat, as the channel writes it
 	Sender  string
 	Action  string `oneof:"allow|ask|deny" required:"true"`
 }
@@ -94,6 +95,7 @@ type MCPServer struct {
 	Env     map[string]chat.Secret
 	URL     string
 	Headers map[string]chat.Secret
+	Tools   []string // patterns of the server's tool names; a leading "-" removes; none = all
 	Enabled bool
 }
 

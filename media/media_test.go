@@ -3,11 +3,13 @@ package media
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/gif"
 	"image/png"
 	"io"
 	"strings"
@@ -160,6 +162,37 @@ func TestShrink(t *testing.T) {
 	}
 	if _, _, err := Shrink(img[:len(img)/2], 100, 0); err == nil {
 		t.Error("half a picture was taken")
+	}
+}
+
+// Every format that platforms pass on comes out as one that models look at.
+func TestShrinkFormats(t *testing.T) {
+	webp, err := base64.StdEncoding.DecodeString("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := image.NewPaletted(image.Rect(0, 0, 30, 20), color.Palette{color.Black, color.White})
+	var moving bytes.Buffer
+	if err := gif.EncodeAll(&moving, &gif.GIF{Image: []*image.Paletted{frame, frame}, Delay: []int{10, 10}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		img  []byte
+		want string // MIME type; "" = refused
+	}{
+		"webp":         {webp, "image/webp"},
+		"moving gif":   {moving.Bytes(), "image/jpeg"},
+		"half a gif":   {moving.Bytes()[:30], ""},
+		"empty":        {nil, ""},
+		"header alone": {[]byte("\x89PNG\r\n\x1a\n"), ""},
+	} {
+		got, mime, err := Shrink(c.img, 1568, 1<<20)
+		if mime != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %s, %d bytes, %v", name, mime, len(got), err)
+		}
+		if _, _, err := image.DecodeConfig(bytes.NewReader(got)); c.want != "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -23,8 +23,8 @@ var ErrTooManyPixels = errors.New("picture has too many pixels")
 
 // Shrink makes a picture (JPEG, PNG, GIF, WebP) fit for a model: no side
 // longer than maxSide pixels, no more than maxBytes bytes; 0 means no limit.
-// A picture that fits already comes back unchanged with its MIME type; else
-// it becomes a JPEG on white. The header is checked before anything is
+// A picture that fits already comes back unchanged with its MIME type; else,
+// and of a GIF the first picture, it becomes a JPEG on white. The header is checked before anything is
 // decoded.
 func Shrink(img []byte, maxSide, maxBytes int) (small []byte, mime string, err error) {
 	head, format, err := image.DecodeConfig(bytes.NewReader(img))
@@ -41,7 +41,8 @@ func Shrink(img []byte, maxSide, maxBytes int) (small []byte, mime string, err e
 	if maxBytes <= 0 {
 		maxBytes = int(^uint(0) >> 1)
 	}
-	if long <= maxSide && len(img) <= maxBytes {
+	moves := format == "gif" // may do so, and vendors refuse those that do
+	if long <= maxSide && len(img) <= maxBytes && !moves {
 		return img, "image/" + format, nil
 	}
 	src, _, err := image.Decode(bytes.NewReader(img))

@@ -87,6 +87,17 @@ func TestArgumentsThatAreAccepted(t *testing.T) {
 	}
 }
 
+// What is accepted and not advertised is in no message either.
+func TestHiddenIsNotNamed(t *testing.T) {
+	e := echo(t)
+	for _, name := range []string{"zzz", "skp", "skipp"} {
+		res := run(t, e, "echo", `{"path":"a","`+name+`":1}`)
+		if res.Err != tools.InvalidArgs || strings.Contains(strings.ReplaceAll(res.Text, name, ""), "skip") {
+			t.Errorf("%s: %s", name, res.Text)
+		}
+	}
+}
+
 // TOOL-4: every violation in one message, with its path.
 func TestArgumentsThatAreRefused(t *testing.T) {
 	e := echo(t)

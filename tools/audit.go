@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,38 +56,41 @@ type AuditLink struct {
 	Prev string `json:"prev"`
 }
 
-// auditHead is the end of a chain, as it is kept in the table.
-type auditHead struct {
-	Seq  uint64 `json:"seq"`
-	Hash string `json:"hash"`
-}
-
 const (
 	chainFile   = "chain" // holds the chain's id
 	lockFile    = "lock"
-	headWait    = 2 * time.Second // for the table; the call waits that long at most
+	headWait    = 2 * time.Second // for the table
 	auditTail   = 1 << 20         // bytes from the end of a file that hold its last line
 	auditPrefix = "audit."        // of the keys in the table
+	// dirStep is more than the steps in which file systems count the time of a
+	// folder's last change: a younger change may be followed by one that looks
+	// the same.
+	dirStep = 2 * time.Second
 )
 
 // Audit writes the audit log of one directory: one JSONL file for each UTC
 // day, every record chained to the one before by hash, over file borders and
 // restarts. Several processes may write to one directory. Safe for concurrent
 // use.
+//
+// A record is in the file when Append returns, so a killed process loses none.
+// The end of the chain follows behind, in a goroutine that lives as long as
+// there is one to store and that Close waits for: first the file is brought to
+// the disk, then the table learns of it. So the table never knows of more than
+// there is, not even after a power cut.
 type Audit struct {
-	dir   string
-	chain string
-	table kv.Table
-
+	dir  string
 	mu   sync.Mutex
 	lock *os.File
 	file *os.File
 	name string // of file
 	size int64  // of file when head was its end
 	head auditHead
-
-	headMu sync.Mutex
-	stored uint64 // Seq of the head in the table
+	// listed is when dir had last changed before its files were listed; zero:
+	// they must be listed again.
+	listed time.Time
+	closed bool
+	end    endKeeper
 }
 
 // OpenAudit opens the log in dir, which it creates, and keeps the end of the
@@ -103,12 +104,15 @@ func OpenAudit(ctx context.Context, dir string, table kv.Table) (*Audit, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open audit log: %w", err)
 	}
-	a := &Audit{dir: dir, table: table, lock: lock}
+	a := &Audit{dir: dir, lock: lock, end: endKeeper{table: table, closed: make(chan struct{})}}
+	a.end.last = a.last
 	err = a.locked(func() error {
-		if a.chain, err = chainID(dir); err != nil {
+		chain, err := chainID(dir)
+		if err != nil {
 			return err
 		}
-		if err := a.fetchHead(ctx); err != nil {
+		a.end.key = auditPrefix + chain
+		if a.head, err = a.end.fetch(ctx); err != nil {
 			return err
 		}
 		return a.catchUp()
@@ -151,8 +155,9 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Append writes one record; Seq and Prev are filled in.
-func (a *Audit) Append(ctx context.Context, r AuditRecord) error {
+// Append writes one record; Seq and Prev are filled in. The error may also be
+// of an end of the chain that could not be stored after an earlier record.
+func (a *Audit) Append(r AuditRecord) error {
 	err := a.locked(func() error {
 		if err := a.catchUp(); err != nil {
 			return err
@@ -162,10 +167,26 @@ func (a *Audit) Append(ctx context.Context, r AuditRecord) error {
 	if err != nil {
 		return fmt.Errorf("append to audit log: %w", err)
 	}
-	if r.Event == AuditStart { // the head that the end stores covers it
+	if r.Event == AuditStart { // the end that is stored after the call's end covers it
 		return nil
 	}
-	return a.keepHead(ctx)
+	return a.end.follow()
+}
+
+// last is the end of the chain, once all records up to it are on the disk: a
+// store that knew of more than a power cut has left would call it tampering.
+func (a *Audit) last() (auditHead, error) {
+	a.mu.Lock()
+	head, file := a.head, a.file
+	a.mu.Unlock()
+	if file == nil {
+		return head, nil
+	}
+	// Who closes a file for the next day's has brought it to the disk before.
+	if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return head, err
+	}
+	return head, nil
 }
 
 func (a *Audit) write(r AuditRecord) error {
@@ -188,24 +209,13 @@ func (a *Audit) write(r AuditRecord) error {
 	return nil
 }
 
-// seal writes the line of a record, its hash at the end.
-func seal(r AuditRecord) (line []byte, hash string, err error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return nil, "", err
-	}
-	sum := sha256.Sum256(body)
-	hash = hex.EncodeToString(sum[:])
-	return fmt.Appendf(body[:len(body)-1], ",\"hash\":%q}\n", hash), hash, nil
-}
-
 func (a *Audit) open(name string) error {
 	f, err := os.OpenFile(filepath.Join(a.dir, name), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	if a.file != nil {
-		err = a.file.Close()
+		err = errors.Join(a.file.Sync(), a.file.Close())
 	}
 	a.file, a.name, a.size = f, name, 0
 	return err
@@ -215,20 +225,31 @@ func (a *Audit) open(name string) error {
 // left it: at the start, after another process has written, and after a write
 // that failed half-way.
 func (a *Audit) catchUp() error {
-	names, err := auditFiles(a.dir)
+	dir, err := os.Stat(a.dir)
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 {
-		a.name = "" // also when the files were taken away: begin one
-		return nil
-	}
-	newest := names[len(names)-1]
-	if a.file != nil && newest == a.name {
-		if info, err := a.file.Stat(); err != nil || info.Size() == a.size {
+	if a.listed.IsZero() || !dir.ModTime().Equal(a.listed) {
+		names, err := auditFiles(a.dir)
+		if err != nil {
 			return err
 		}
-	} else if err := a.open(newest); err != nil {
+		a.listed = time.Time{}
+		if time.Since(dir.ModTime()) > dirStep {
+			a.listed = dir.ModTime()
+		}
+		if len(names) == 0 {
+			a.name, a.listed = "", time.Time{} // also when the files were taken away: begin one
+			return nil
+		}
+		if newest := names[len(names)-1]; a.file == nil || newest != a.name {
+			if err := a.open(newest); err != nil {
+				return err
+			}
+			return a.readHead()
+		}
+	}
+	if info, err := a.file.Stat(); err != nil || info.Size() == a.size {
 		return err
 	}
 	return a.readHead()
@@ -269,68 +290,33 @@ func (a *Audit) readHead() error {
 
 // auditFiles lists the log's files from the oldest to the newest.
 func auditFiles(dir string) ([]string, error) {
-	paths, err := filepath.Glob(filepath.Join(globQuote(dir), "????-??-??.jsonl"))
-	for i := range paths {
-		paths[i] = filepath.Base(paths[i])
+	entries, err := os.ReadDir(dir) // by name
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	slices.Sort(paths)
-	return paths, err
+	var names []string
+	for _, e := range entries {
+		if ok, _ := path.Match("????-??-??.jsonl", e.Name()); ok {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
 }
 
-func globQuote(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
-}
-
-// fetchHead reads where the log ended when the table was last told.
-func (a *Audit) fetchHead(ctx context.Context) error {
-	if a.table == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, headWait)
-	defer cancel()
-	e, err := a.table.Get(ctx, auditPrefix+a.chain)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	if err == nil {
-		err = json.Unmarshal(e.Value, &a.head)
-	}
-	if err != nil {
-		return fmt.Errorf("the end kept in the store: %w", err)
-	}
-	a.stored = a.head.Seq
-	return nil
-}
-
-// keepHead stores the end of the chain in the table; calls that end together
-// share one write.
-func (a *Audit) keepHead(ctx context.Context) error {
-	a.headMu.Lock()
-	defer a.headMu.Unlock()
-	a.mu.Lock()
-	head := a.head
-	a.mu.Unlock()
-	if a.table == nil || head.Seq <= a.stored {
-		return nil
-	}
-	raw, err := json.Marshal(head)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), headWait)
-	defer cancel()
-	if _, err := a.table.Update(ctx, auditPrefix+a.chain, raw, 0, 0); err != nil {
-		return fmt.Errorf("keep the end of the audit log: %w", err)
-	}
-	a.stored = head.Seq
-	return nil
-}
-
-// Close closes the log. What was appended is in the files already.
+// Close stores the end of the chain and closes the log. What was appended is
+// in the files already. A second Close does nothing.
 func (a *Audit) Close() error {
 	a.mu.Lock()
+	done := a.closed
+	a.closed = true
+	a.mu.Unlock()
+	if done {
+		return nil
+	}
+	err := a.end.close()
+	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := a.lock.Close()
+	err = errors.Join(err, a.lock.Close())
 	if a.file != nil {
 		err = errors.Join(err, a.file.Close())
 	}

@@ -35,7 +35,7 @@ func openAudit(t *testing.T, dir string, table kv.Table) *tools.Audit {
 func appendTo(t *testing.T, a *tools.Audit, n int) {
 	t.Helper()
 	for i := range n {
-		if err := a.Append(t.Context(), tools.AuditRecord{Event: tools.AuditEnd, Tool: fmt.Sprint("tool", i), Arguments: json.RawMessage(`{}`)}); err != nil {
+		if err := a.Append(tools.AuditRecord{Event: tools.AuditEnd, Tool: fmt.Sprint("tool", i), Arguments: json.RawMessage(`{}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,7 +208,11 @@ func TestACutIsNotHealedByGoingOn(t *testing.T) {
 
 func TestAWholeNewLogIsNotThisOne(t *testing.T) {
 	dir, table := t.TempDir(), &kv.Memory{}
-	appendTo(t, openAudit(t, dir, table), 3)
+	a := openAudit(t, dir, table)
+	appendTo(t, a, 3)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
 	other := t.TempDir()
 	problems(t, other, table, "there is no log here, but the store knows of one")
 	appendTo(t, openAudit(t, other, table), 1)
@@ -275,7 +279,7 @@ func TestTwoWritersShareAChain(t *testing.T) {
 	for _, log := range []*tools.Audit{a, a, b, b} {
 		all.Go(func() {
 			for range 25 {
-				if err := log.Append(t.Context(), tools.AuditRecord{Event: tools.AuditEnd, Arguments: json.RawMessage(`{}`)}); err != nil {
+				if err := log.Append(tools.AuditRecord{Event: tools.AuditEnd, Arguments: json.RawMessage(`{}`)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -285,30 +289,6 @@ func TestTwoWritersShareAChain(t *testing.T) {
 	if rep := problems(t, dir, table); rep.Records != 100 {
 		t.Errorf("report %+v", rep)
 	}
-}
-
-// deaf is a table that never answers.
-type deaf struct{ kv.Memory }
-
-func (*deaf) Update(ctx context.Context, _ string, _ []byte, _ uint64, _ time.Duration) (uint64, error) {
-	<-ctx.Done()
-	return 0, ctx.Err()
-}
-
-// A bus that is away delays calls a little and stops none.
-func TestAuditWithoutItsTable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		e := with(t, &tools.Options{Audit: openAudit(t, dir, &deaf{})}, tools.Spec{},
-			func(context.Context, tools.Scope) (tools.Result, error) { return tools.Result{Text: "ok"}, nil })
-		start := time.Now()
-		if res := run(t, e, "t", ""); !res.OK || time.Since(start) > 5*time.Second {
-			t.Errorf("%+v after %s", res, time.Since(start))
-		}
-		problems(t, dir, &kv.Memory{})
-	})
-	a := openAudit(t, t.TempDir(), nil)
-	appendTo(t, a, 1)
 }
 
 func TestAuditInAPlaceThatCannotBe(t *testing.T) {
@@ -335,7 +315,7 @@ func BenchmarkAudit(b *testing.B) {
 	}
 	defer a.Close()
 	for b.Loop() {
-		if err := a.Append(b.Context(), tools.AuditRecord{Event: tools.AuditEnd, Arguments: json.RawMessage(`{"path":"a"}`)}); err != nil {
+		if err := a.Append(tools.AuditRecord{Event: tools.AuditEnd, Arguments: json.RawMessage(`{"path":"a"}`)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,6 +13,15 @@ const grace = 3 * time.Second
 
 var errTooLong = errors.New("the tool's time is over")
 
+// roomy lets the stack of a new goroutine grow at once, while there is nothing
+// on it to move: reading arguments needs more than it begins with.
+//
+//go:noinline
+func roomy() byte {
+	var room [12 << 10]byte
+	return room[len(errTooLong.Error())]
+}
+
 // bound ends a call in time. The tool runs in a goroutine of its own, so that
 // one which does not listen to ctx cannot hold up the turn; Close waits for it.
 func (e *Executor) bound(next handler) handler {
@@ -39,6 +48,7 @@ func (e *Executor) bound(next handler) handler {
 					done <- outcome{res: e.crashed(c.scope, c.name, p)}
 				}
 			}()
+			roomy()
 			res, err := next(ctx, c)
 			done <- outcome{res, err}
 		}()
@@ -144,13 +154,20 @@ func (e *Executor) settle(next handler) handler {
 		if err == nil {
 			return res, nil
 		}
-		var said *Error
-		switch {
-		case errors.As(err, &said) && said.Text != "":
-			return failure(said.Kind, said.Text), nil
-		case ctx.Err() != nil:
-			return failure(Failed, c.name+" was stopped before it ended"), nil
-		}
-		return failure(Failed, err.Error()), nil
+		failed := failed(ctx, c, err)
+		failed.Untrusted = res.Untrusted || IsOutside(err)
+		return failed, nil
 	}
+}
+
+// failed says an error in words for the model.
+func failed(ctx context.Context, c *call, err error) Result {
+	var said *Error
+	switch {
+	case errors.As(err, &said) && said.Text != "":
+		return failure(said.Kind, said.Text)
+	case ctx.Err() != nil:
+		return failure(Failed, c.name+" was stopped before it ended")
+	}
+	return failure(Failed, err.Error())
 }

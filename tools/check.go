@@ -41,15 +41,15 @@ func (e *entry) check() error {
 	spec := e.spec
 	accepted := spec.Schema
 	if t, ok := as[interface {
-		accepted() (json.RawMessage, error)
+		Accepted() (json.RawMessage, error)
 	}](e.tool); ok {
 		var err error
-		if accepted, err = t.accepted(); err != nil {
+		if accepted, err = t.Accepted(); err != nil {
 			return err
 		}
 	}
 	switch {
-	case !toolName.MatchString(spec.Name):
+	case slices.ContainsFunc(append([]string{spec.Name}, spec.Also...), func(n string) bool { return !toolName.MatchString(n) }):
 		return ErrName
 	case strings.TrimSpace(spec.Description) == "":
 		return ErrDescription

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"magpie/chat"
@@ -17,7 +18,7 @@ type Options struct {
 	NetworkTimeout time.Duration // of one call of category network or mcp; 60 s
 	MaxResultChars int           // runes of a result that a model gets; 16000
 
-	// Enabled are tool names and patterns with *; a leading "-" removes. The
+	// Enabled are tool names, also other ones, and patterns with *; a leading "-" removes. The
 	// last one that matches decides. Empty: all tools.
 	Enabled []string
 	// Offer, if set, says which tools exist for a scope.
@@ -70,14 +71,21 @@ func (o *Options) withDefaults() Options {
 	return opt
 }
 
-// Executor runs tool calls. Safe for concurrent use.
+// Executor runs tool calls. Safe for concurrent use, also while it is updated.
 type Executor struct {
 	reg    *Registry
 	opt    Options
-	stats  stats
-	cache  cache
 	handle handler
-	calls  running // tools that run, also those that outlive their call
+	fixed  bool // it stays as it is; else now is asked for every call
+	*shared
+}
+
+// shared is what the fixed Executors of one Executor have in common.
+type shared struct {
+	now   atomic.Pointer[Executor] // the latest
+	stats stats
+	cache cache
+	calls running // tools that run, also those that outlive their call
 }
 
 // call is one call on its way through the stages.
@@ -88,6 +96,11 @@ type call struct {
 	entry  *entry // set by find
 	values map[string]any
 	args   json.RawMessage // canonical and valid, set by arguments
+	ran    bool            // nothing is left but the tool itself
+
+	session chat.SessionKey // of scope
+	parsed  *parsed         // raw, once it was looked at
+	shown   json.RawMessage // the arguments as the audit shows them
 }
 
 // handler is what is left of the way; stage is one step of it.
@@ -99,9 +112,29 @@ type (
 // NewExecutor makes an Executor of the tools in reg, also those that are
 // registered later.
 func NewExecutor(reg *Registry, o *Options) *Executor {
-	e := &Executor{reg: reg, opt: o.withDefaults()}
+	e := &Executor{shared: &shared{}}
+	e.Update(reg, o)
+	return e
+}
+
+// Update replaces tools and options. Calls that run end as they began, and so
+// does who works with a Fixed of before.
+func (e *Executor) Update(reg *Registry, o *Options) {
+	e.now.Store(newFixed(e.shared, reg, o))
+}
+
+// Fixed returns the Executor as it is now; no Update changes it.
+func (e *Executor) Fixed() *Executor {
+	if e.fixed {
+		return e
+	}
+	return e.now.Load()
+}
+
+func newFixed(s *shared, reg *Registry, o *Options) *Executor {
+	e := &Executor{reg: reg, opt: o.withDefaults(), fixed: true, shared: s}
 	stages := []stage{
-		e.record, e.limit, e.settle, // these see every call and its result
+		e.record, e.label, e.limit, e.settle, // these see every call and its result
 		e.find, e.arguments, e.permit, e.bound, e.reuse,
 	}
 	e.handle = e.invoke
@@ -114,8 +147,9 @@ func NewExecutor(reg *Registry, o *Options) *Executor {
 // Specs lists the tools offered in a scope, ordered by name.
 func (e *Executor) Specs(sc Scope) []Spec {
 	var offered []Spec
+	e = e.Fixed()
 	for _, s := range e.reg.List() {
-		if e.exists(sc, s) && !e.opt.Policy.forbids(sc, s) {
+		if len(s.For) == 0 && e.exists(sc, s) && !e.opt.Policy.forbids(sc, s) {
 			offered = append(offered, s)
 		}
 	}
@@ -124,7 +158,12 @@ func (e *Executor) Specs(sc Scope) []Spec {
 
 // exists says whether there is such a tool for this scope.
 func (e *Executor) exists(sc Scope, s Spec) bool {
-	return enabled(e.opt.Enabled, s.Name) && (e.opt.Offer == nil || e.opt.Offer(sc, s))
+	for _, name := range s.For {
+		if !Picked(e.opt.Enabled, name, globs) {
+			return false
+		}
+	}
+	return Picked(e.opt.Enabled, s.Name, func(p, _ string) bool { return means(p, s) }) && (e.opt.Offer == nil || e.opt.Offer(sc, s))
 }
 
 // Run runs one call and always comes back with a Result: a failure is a Result
@@ -136,6 +175,7 @@ func (e *Executor) Run(ctx context.Context, sc Scope, name, args string) (res Re
 		sc.Zone = time.Local
 	}
 	started := time.Now()
+	e = e.Fixed()
 	defer func() {
 		if p := recover(); p != nil {
 			res = e.crashed(sc, name, p)

@@ -104,13 +104,15 @@ func TestUnknownTool(t *testing.T) {
 
 func TestEnabledAndOffered(t *testing.T) {
 	reg := &tools.Registry{}
-	if err := reg.RegisterAll(simple("a", tools.File), simple("b1", tools.File), simple("b2", tools.Network)); err != nil {
+	if err := reg.RegisterAll(also("a", "other"), simple("b1", tools.File), simple("b2", tools.Network)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		enabled []string
 		want    []string
 	}{
+		{[]string{"*", "-other"}, []string{"b1", "b2"}},
+		{[]string{"other"}, []string{"a"}},
 		{nil, []string{"a", "b1", "b2"}},
 		{[]string{"*"}, []string{"a", "b1", "b2"}},
 		{[]string{"*", "-a"}, []string{"b1", "b2"}},
@@ -267,6 +269,21 @@ func TestEventsAndLog(t *testing.T) {
 	})
 }
 
+// TOOL-10: what a background task does is told, but not to its chat.
+func TestEventsOfATask(t *testing.T) {
+	var events []chat.Event
+	e := with(t, &tools.Options{Events: func(ev chat.Event) { events = append(events, ev) }}, tools.Spec{}, func(context.Context, tools.Scope) (tools.Result, error) {
+		return tools.Result{Text: "done"}, nil
+	})
+	for depth, want := range []chat.Address{{Channel: "telegram", Chat: "5"}, {Channel: "system", Chat: "turn-1"}} {
+		events = nil
+		e.Run(t.Context(), tools.Scope{Addr: chat.Address{Channel: "telegram", Chat: "5"}, Turn: "turn-1", Depth: depth}, "t", "")
+		if len(events) != 2 || events[0].Addr != want || events[1].Addr != want {
+			t.Errorf("depth %d: %+v", depth, events)
+		}
+	}
+}
+
 // TOOL-11.
 func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -314,23 +331,6 @@ func TestNothingBreaksTheLoop(t *testing.T) {
 	} {
 		if res := run(t, with(t, o, tools.Spec{}, fn), "t", ""); res.OK || res.Err != tools.Failed {
 			t.Errorf("%s: %+v", name, res)
-		}
-	}
-}
-
-func BenchmarkRun(b *testing.B) {
-	reg := &tools.Registry{}
-	if err := reg.Register(tools.New(tools.Spec{Name: "t", Description: "Does nothing.", Category: tools.System, Effect: tools.Acts},
-		func(context.Context, tools.Scope, allKinds) (tools.Result, error) {
-			return tools.Result{Text: "ok"}, nil
-		})); err != nil {
-		b.Fatal(err)
-	}
-	e := tools.NewExecutor(reg, nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		if res := e.Run(b.Context(), tools.Scope{}, "t", `{"path":"a","line_count":"7","meta":{"level":1,"flags":["x"]}}`); !res.OK {
-			b.Fatal(res.Text)
 		}
 	}
 }

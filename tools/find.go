@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 func (e *Executor) find(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
 		if found := e.reg.entry(c.name); found != nil && e.exists(c.scope, found.spec) {
-			c.entry = found
+			c.entry, c.name = found, found.spec.Name
 			return next(ctx, c)
 		}
 		var names []string
@@ -28,16 +29,22 @@ func (e *Executor) find(next handler) handler {
 	}
 }
 
-// enabled applies the patterns of Options.Enabled to a name. When the first
-// pattern removes, it removes from all.
-func enabled(patterns []string, name string) bool {
+// Picked applies patterns as in Options.Enabled to a name; matches compares it
+// with one. When the first pattern removes, it removes from all.
+func Picked(patterns []string, name string, matches func(pattern, name string) bool) bool {
 	on := len(patterns) == 0 || strings.HasPrefix(patterns[0], "-")
 	for _, p := range patterns {
-		if rest, off := strings.CutPrefix(p, "-"); globs(rest, name) {
+		if rest, off := strings.CutPrefix(p, "-"); matches(rest, name) {
 			on = !off
 		}
 	}
 	return on
+}
+
+// means says whether a name or pattern of the configuration means a tool: a
+// name means it by each of its names, a pattern by the real one.
+func means(pattern string, s Spec) bool {
+	return globs(pattern, s.Name) || slices.Contains(s.Also, pattern)
 }
 
 // globs says whether a pattern with * matches a tool's name.
@@ -50,7 +57,7 @@ func globs(pattern, name string) bool {
 // tool gets.
 func (e *Executor) arguments(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		values, err := parse(c.raw)
+		values, err := c.parse()
 		if err != nil {
 			return Result{}, err
 		}
@@ -60,9 +67,7 @@ func (e *Executor) arguments(next handler) handler {
 		if err := validate(c.entry.schema, values, violations); err != nil {
 			return Result{}, err
 		}
-		if c.args, err = encode(values); err != nil {
-			return Result{}, Errorf(InvalidArgs, "the arguments cannot be written as JSON: %w", err)
-		}
+		c.args = appendValue(nil, values)
 		return next(ctx, c)
 	}
 }

@@ -27,7 +27,7 @@ func (e *Executor) limit(next handler) handler {
 				where = fmt.Sprintf("; the whole is in %s, read_file shows parts of it", path)
 			}
 			if keepErr != nil {
-				e.opt.Log.Warn("keep tool output", "tool", c.name, "session", c.scope.Addr.Session(), "err", keepErr)
+				e.opt.Log.Warn("keep tool output", "tool", c.name, "session", c.scope.Addr.Session(), "trace", c.scope.Trace, "err", keepErr)
 			}
 		}
 		res.Text = cut(res.Text, most, where)

@@ -8,11 +8,35 @@ import (
 	"strings"
 )
 
+// parsed is what came of decoding a call's arguments.
+type parsed struct {
+	v   any
+	err error
+}
+
+// decode reads the arguments, once for all who want them.
+func (c *call) decode() (any, error) {
+	if c.parsed == nil {
+		v, err := decode(c.raw)
+		c.parsed = &parsed{v, err}
+	}
+	return c.parsed.v, c.parsed.err
+}
+
+// decoded is the value of the arguments, and their text when they are no JSON.
+func (c *call) decoded() any {
+	v, err := c.decode()
+	if err != nil {
+		return c.raw
+	}
+	return v
+}
+
 // parse reads a model's arguments: a JSON object, or a JSON string that holds
 // one. Nothing at all and null are an empty object, which is what models write
 // for tools without parameters.
-func parse(args string) (map[string]any, error) {
-	v, err := decode(args)
+func (c *call) parse() (map[string]any, error) {
+	v, err := c.decode()
 	if err != nil {
 		return nil, Errorf(InvalidArgs, "the arguments are no valid JSON: %w; want one JSON object with the parameters", err)
 	}

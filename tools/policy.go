@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // Action is what a policy rule says.
@@ -21,15 +23,18 @@ const (
 
 // Rule is one line of the policy. Empty fields match everything.
 type Rule struct {
-	Tool    string `yaml:"tool"`    // name, may hold *
+	Tool    string `yaml:"tool"`    // name, also another one (Spec.Also), or a pattern with *
 	Match   string `yaml:"match"`   // RE2 on the main argument, else on the JSON of all
 	Channel string `yaml:"channel"` // configured instance
+	Chat    string `yaml:"chat"`    // chat id as in Address.Chat
 	Sender  string `yaml:"sender"`  // sender id, or "<channel>:<sender id>"
 	Action  Action `yaml:"action"`
 }
 
-// Policy is an ordered list of rules; the first that matches decides, and a
-// call that none matches is allowed. nil is the empty policy.
+// Policy is an ordered list of rules; the first that matches decides. A call
+// that none matches is allowed, unless the turn has read text from outside and
+// the call could carry its wishes out of the chat (see risky): then somebody is
+// asked. nil is the empty policy.
 type Policy struct{ rules []rule }
 
 type rule struct {
@@ -65,22 +70,25 @@ func NewPolicy(rules []Rule) (*Policy, error) {
 	return p, nil
 }
 
-func (r rule) concerns(sc Scope, tool string) bool {
-	return (r.Tool == "" || globs(r.Tool, tool)) &&
+func (r rule) concerns(sc Scope, s Spec) bool {
+	named := r.Tool == "" || means(r.Tool, s) || r.Action != Allow && slices.ContainsFunc(s.For, func(name string) bool { return globs(r.Tool, name) })
+	return named &&
 		(r.Channel == "" || r.Channel == sc.Addr.Channel) &&
+		(r.Chat == "" || r.Chat == sc.Addr.Chat) &&
 		(r.Sender == "" || r.Sender == sc.Sender.ID || r.Sender == sc.Addr.Channel+":"+sc.Sender.ID)
 }
 
-func (p *Policy) decide(sc Scope, tool, subject string) Action {
+// decide returns "" when no rule matches.
+func (p *Policy) decide(sc Scope, s Spec, subject string) Action {
 	if p == nil {
-		return Allow
+		return ""
 	}
 	for _, r := range p.rules {
-		if r.concerns(sc, tool) && (r.match == nil || r.match.MatchString(subject)) {
+		if r.concerns(sc, s) && (r.match == nil || r.match.MatchString(subject)) {
 			return r.Action
 		}
 	}
-	return Allow
+	return ""
 }
 
 // forbids says whether no call of the tool can be allowed in this scope, so
@@ -90,7 +98,7 @@ func (p *Policy) forbids(sc Scope, s Spec) bool {
 		return false
 	}
 	for _, r := range p.rules {
-		if r.concerns(sc, s.Name) && (r.match == nil || r.Action != Deny) {
+		if r.concerns(sc, s) && (r.match == nil || r.Action != Deny) {
 			return r.Action == Deny
 		}
 	}
@@ -112,17 +120,56 @@ type Subjecter interface {
 	Subject(main string) string
 }
 
+// Stayer is a Tool with effect Acts of which some calls reach nobody but the
+// current chat.
+type Stayer interface {
+	Stays(sc Scope, args json.RawMessage) bool
+}
+
+// Judge is a Tool that can say beforehand that a call cannot succeed, so that
+// nobody is asked in vain. Its error is the one that Call would return.
+type Judge interface {
+	Judge(args json.RawMessage) error
+}
+
+// risky says whether a call could carry out of the chat what a text from
+// outside wishes: it runs commands, acts on others than the current chat, or
+// changes a skill, which later turns would take for instructions.
+func (c *call) risky() bool {
+	spec := c.entry.spec
+	if spec.Effect != Acts {
+		return spec.Category == Code || spec.Effect == Writes && slices.ContainsFunc(c.subjects(), isSkill)
+	}
+	s, ok := as[Stayer](c.entry.tool)
+	return !ok || !s.Stays(c.scope, c.args)
+}
+
 // permit lets the policy decide.
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		switch e.opt.Policy.decide(c.scope, c.entry.spec.Name, c.subject()) {
+		action := e.decide(c)
+		if action == "" && c.scope.Tainted && c.risky() {
+			action = Ask
+		}
+		switch action {
 		case Deny:
 			return Result{}, Errorf(Permission, "the policy of this bot does not allow this call of %s here; do not try it again, find another way or say so", c.name)
 		case Ask:
+			if j, ok := as[Judge](c.entry.tool); ok {
+				if err := j.Judge(c.args); err != nil {
+					return Result{}, err
+				}
+			}
 			if err := e.ask(ctx, c); err != nil {
 				return Result{}, err
 			}
 		}
+		if turn := c.scope.Caller; turn != nil && c.entry.spec.Effect != Reads {
+			if err := turn.Begin(ctx); err != nil {
+				return Result{}, Errorf(Failed, "%s was not run: it could not be noted beforehand", c.name)
+			}
+		}
+		c.ran = true
 		return next(ctx, c)
 	}
 }
@@ -131,7 +178,13 @@ func (e *Executor) ask(ctx context.Context, c *call) error {
 	if e.opt.Approver == nil {
 		return Errorf(Permission, "this call of %s needs an approval, and nobody can be asked here; find another way or say so", c.name)
 	}
-	err := e.opt.Approver.Approve(ctx, c.scope, c.entry.spec, c.args)
+	ask := func(ctx context.Context) error { return e.opt.Approver.Approve(ctx, c.scope, c.entry.spec, c.args) }
+	var err error
+	if c.scope.Caller != nil {
+		err = c.scope.Caller.Ask(ctx, ask)
+	} else {
+		err = ask(ctx)
+	}
 	var said *Error
 	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
 		return err
@@ -139,7 +192,40 @@ func (e *Executor) ask(ctx context.Context, c *call) error {
 	return Errorf(Permission, "this call of %s was not approved: %w", c.name, err)
 }
 
-// subject is what a rule's match looks at.
+// decide lets the policy look at everything that the call is about; the
+// strictest answer counts.
+func (e *Executor) decide(c *call) Action {
+	strictest := Allow
+	for _, subject := range c.subjects() {
+		action := e.opt.Policy.decide(c.scope, c.entry.spec, subject)
+		if severity(action) > severity(strictest) {
+			strictest = action
+		}
+	}
+	return strictest
+}
+
+// isSkill says whether a path leads into the folder of skills.
+func isSkill(subject string) bool {
+	return subject == "skills" || strings.HasPrefix(subject, "skills/")
+}
+
+func severity(a Action) int {
+	return slices.Index([]Action{Allow, "", Ask, Deny}, a)
+}
+
+// subjects are what a rule's match looks at, one after the other.
+func (c *call) subjects() []string {
+	if s, ok := as[interface {
+		Subjects(args json.RawMessage) []string
+	}](c.entry.tool); ok {
+		if all := s.Subjects(c.args); len(all) > 0 {
+			return all
+		}
+	}
+	return []string{c.subject()}
+}
+
 func (c *call) subject() string {
 	main, ok := c.values[c.entry.spec.Main].(string)
 	if !ok {

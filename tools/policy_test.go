@@ -23,7 +23,7 @@ func guarded(t *testing.T, a tools.Approver, rules ...tools.Rule) *tools.Executo
 		t.Fatal(err)
 	}
 	reg := &tools.Registry{}
-	exec := tools.New(tools.Spec{Name: "exec", Description: "Runs a command.", Category: tools.Code, Effect: tools.Acts, Main: "command", Timeout: time.Second},
+	exec := tools.New(tools.Spec{Name: "exec", Also: []string{"bash"}, Description: "Runs a command.", Category: tools.Code, Effect: tools.Acts, Main: "command", Timeout: time.Second},
 		func(context.Context, tools.Scope, struct {
 			Command string `json:"command"`
 			Dir     string `json:"dir,omitempty"`
@@ -45,6 +45,7 @@ func guarded(t *testing.T, a tools.Approver, rules ...tools.Rule) *tools.Executo
 	return tools.NewExecutor(reg, &tools.Options{Policy: p, Approver: a})
 }
 
+// SEC-3: rules are tried in order; the first that matches decides.
 func TestPolicy(t *testing.T) {
 	git := tools.Rule{Tool: "exec", Match: `^git `, Action: tools.Allow}
 	noExec := tools.Rule{Tool: "exec", Action: tools.Deny}
@@ -60,6 +61,9 @@ func TestPolicy(t *testing.T) {
 		{"another tool", "open", `{"path":"x"}`, []tools.Rule{noExec}, ""},
 		{"pattern of names", "open", `{"path":"x"}`, []tools.Rule{{Tool: "o*", Action: tools.Deny}}, tools.Permission},
 		{"every tool", "open", `{"path":"x"}`, []tools.Rule{{Action: tools.Deny}}, tools.Permission},
+		{"the other name in the rule", "exec", `{"command":"ls"}`, []tools.Rule{{Tool: "bash", Action: tools.Deny}}, tools.Permission},
+		{"the other name in the call", "bash", `{"command":"ls"}`, []tools.Rule{noExec}, tools.Permission},
+		{"a pattern means real names", "exec", `{"command":"ls"}`, []tools.Rule{{Tool: "ba*", Action: tools.Deny}}, ""},
 		{"this channel", "exec", `{"command":"ls"}`, []tools.Rule{{Channel: "test", Action: tools.Deny}}, tools.Permission},
 		{"another channel", "exec", `{"command":"ls"}`, []tools.Rule{{Channel: "qq", Action: tools.Deny}}, ""},
 		{"this sender", "exec", `{"command":"ls"}`, []tools.Rule{{Sender: "sender-1", Action: tools.Deny}}, tools.Permission},
@@ -83,6 +87,7 @@ func TestForbiddenToolsAreNotOffered(t *testing.T) {
 		want  []string
 	}{
 		{[]tools.Rule{{Tool: "exec", Action: tools.Deny}}, []string{"open"}},
+		{[]tools.Rule{{Tool: "bash", Action: tools.Deny}}, []string{"open"}},
 		{[]tools.Rule{{Tool: "exec", Match: "^git ", Action: tools.Allow}, {Tool: "exec", Action: tools.Deny}}, []string{"exec", "open"}},
 		{[]tools.Rule{{Tool: "exec", Match: "rm", Action: tools.Deny}, {Tool: "exec", Action: tools.Deny}}, []string{"open"}},
 		{[]tools.Rule{{Tool: "exec", Match: "rm", Action: tools.Deny}}, []string{"exec", "open"}},

@@ -15,20 +15,21 @@ const errRunes = 300
 func (e *Executor) record(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
 		started := time.Now()
+		c.session = c.scope.Addr.Session()
 		e.tell(c, chat.ToolRequested, &chat.ToolEvent{})
-		e.audit(ctx, c, AuditStart, started, Result{})
+		e.audit(c, AuditStart, started, Result{})
 		res, err := next(ctx, c)
 		took := time.Since(started)
 		res.Duration = took
 		e.stats.add(c.entry, res.OK, took)
-		e.audit(ctx, c, AuditEnd, started, res)
+		e.audit(c, AuditEnd, started, res)
 
 		kind, failed := chat.ToolCompleted, ""
 		if !res.OK {
 			kind, failed = chat.ToolFailed, clip(e.opt.Redact.Text(clip(res.Text, 2*errRunes)), errRunes)
 		}
 		e.tell(c, kind, &chat.ToolEvent{Duration: took, Err: failed})
-		e.opt.Log.Info("tool call", "tool", c.name, "channel", c.scope.Addr.Channel, "session", c.scope.Addr.Session(),
+		e.opt.Log.Info("tool call", "tool", c.name, "channel", c.scope.Addr.Channel, "session", c.session,
 			"trace", c.scope.Trace, "dur", took, "err", string(res.Err))
 		return res, err
 	}
@@ -40,38 +41,44 @@ func (e *Executor) tell(c *call, kind chat.EventKind, te *chat.ToolEvent) {
 	}
 	te.CallID, te.Name = c.scope.CallID, c.name
 	e.opt.Events(chat.Event{
-		V: chat.Version, Kind: kind, At: time.Now(), Addr: c.scope.Addr,
+		V: chat.Version, Kind: kind, At: time.Now(), Addr: c.scope.Place(),
 		Trace: c.scope.Trace, Turn: c.scope.Turn, Tool: te,
+		Quiet: c.scope.FromJob,
 	})
 }
 
 // audit writes one record. A log that cannot be written is reported and does
 // not stop the bot.
-func (e *Executor) audit(ctx context.Context, c *call, event AuditEvent, started time.Time, res Result) {
+func (e *Executor) audit(c *call, event AuditEvent, started time.Time, res Result) {
 	if e.opt.Audit == nil {
 		return
 	}
 	r := AuditRecord{
-		Event: event, CallID: c.scope.CallID, Tool: c.name, Session: c.scope.Addr.Session(),
+		Event: event, CallID: c.scope.CallID, Tool: c.name, Session: c.session,
 		Channel: c.scope.Addr.Channel, Sender: c.scope.Sender.ID, Timestamp: started.UTC(), Status: "running",
 	}
-	main := ""
-	if c.entry != nil {
-		main = c.entry.spec.Main
-	}
-	raw := c.raw
-	if c.args != nil {
-		raw = string(c.args)
-	}
-	r.Arguments = e.opt.Redact.arguments(raw, main)
-	if event == AuditEnd {
+	if event == AuditStart {
+		c.shown = e.opt.Redact.arguments(c.decoded(), e.main(c.name))
+	} else {
+		if c.args != nil && string(c.args) != c.raw {
+			c.shown = e.opt.Redact.arguments(c.values, c.entry.spec.Main)
+		}
 		r.Status, r.Result = "ok", e.opt.Redact.short(res.Text, auditResultRunes)
 		if !res.OK {
 			r.Status = string(res.Err)
 		}
 		r.DurationMS = float64(res.Duration.Microseconds()) / 1000
 	}
-	if err := e.opt.Audit.Append(ctx, r); err != nil {
-		e.opt.Log.Error("audit record not written", "tool", c.name, "session", c.scope.Addr.Session(), "err", err)
+	r.Arguments = c.shown
+	if err := e.opt.Audit.Append(r); err != nil {
+		e.opt.Log.Error("audit record not written", "tool", c.name, "session", c.session, "trace", c.scope.Trace, "err", err)
 	}
+}
+
+// main is the main parameter of the tool that a model means by name.
+func (e *Executor) main(name string) string {
+	if found := e.reg.entry(name); found != nil {
+		return found.spec.Main
+	}
+	return ""
 }

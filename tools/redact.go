@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 
 	"magpie/chat"
@@ -13,7 +14,10 @@ import (
 // Redactor hides secrets in what is written about calls: the configured ones
 // wherever they stand, and values whose name says that they are secret. It is
 // safe for concurrent use.
-type Redactor struct {
+type Redactor struct{ known atomic.Pointer[known] }
+
+// known are the configured secrets, the longest first.
+type known struct {
 	secrets []string
 	replace *strings.Replacer
 }
@@ -27,40 +31,78 @@ const hidden = "***"
 // NewRedactor hides these secrets besides what is hidden by name.
 func NewRedactor(secrets []chat.Secret) *Redactor {
 	r := &Redactor{}
-	var pairs []string
-	// The longest first: one secret may be the beginning of another.
-	sorted := slices.SortedFunc(slices.Values(secrets), func(a, b chat.Secret) int { return len(b) - len(a) })
-	for _, s := range sorted {
-		if len(s) >= minSecret {
-			r.secrets = append(r.secrets, string(s))
-			pairs = append(pairs, string(s), hidden)
+	r.known.Store(&known{})
+	r.Add(secrets)
+	return r
+}
+
+// Add hides more secrets. One that was hidden before stays so: it may have been
+// replaced because it became known.
+func (r *Redactor) Add(secrets []chat.Secret) {
+	next := &known{secrets: slices.Clone(r.known.Load().secrets)}
+	for _, s := range secrets {
+		if len(s) >= minSecret && !slices.Contains(next.secrets, string(s)) {
+			next.secrets = append(next.secrets, string(s))
 		}
 	}
-	r.replace = strings.NewReplacer(pairs...)
-	return r
+	// The longest first: one secret may be the beginning of another.
+	slices.SortFunc(next.secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range next.secrets {
+		pairs = append(pairs, s, hidden)
+	}
+	next.replace = strings.NewReplacer(pairs...)
+	r.known.Store(next)
 }
 
 // In running text a secret follows its name (KEY=…, "token": "…", a header
 // line), a scheme (Bearer …), or stands before the @ of an address.
 var (
 	headerLine  = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s*[:=]\s*["']?)[^"'\r\n]+`)
-	namedValue  = regexp.MustCompile(`(?i)([\w-]*(?:token|secret|passw(?:or)?d|passphrase|credential|api[_-]?key|access[_-]?key|private[_-]?key|[_-]key)["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s"'&,;]+)`)
+	namedValue  = regexp.MustCompile(`(?i)([\w-]*(?:token|secret|passw(?:or)?d|passphrase|credential|api[_-]?key|access[_-]?key|private[_-]?key|[_-]key)["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s"'&,;]+)`)
 	bearerValue = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}`)
 	userInfo    = regexp.MustCompile(`(\w+://)[^\s/@:]+:[^\s/@]+@`)
 )
 
 // Text hides secrets in running text.
 func (r *Redactor) Text(s string) string {
-	s = r.replace.Replace(s)
-	s = headerLine.ReplaceAllString(s, "${1}${2}"+hidden)
-	s = namedValue.ReplaceAllString(s, "${1}"+hidden)
-	s = bearerValue.ReplaceAllString(s, "${1} "+hidden)
-	return userInfo.ReplaceAllString(s, "${1}"+hidden+"@")
+	if known := r.known.Load(); len(known.secrets) > 0 {
+		s = known.replace.Replace(s)
+	}
+	// Most texts hold nothing that the expressions could find, and to look for
+	// a word costs a hundredth of them.
+	named, bearer := suspicious(s)
+	if named {
+		s = headerLine.ReplaceAllString(s, "${1}${2}"+hidden)
+		s = namedValue.ReplaceAllString(s, "${1}"+hidden)
+	}
+	if bearer {
+		s = bearerValue.ReplaceAllString(s, "${1} "+hidden)
+	}
+	if strings.Contains(s, "://") && strings.Contains(s, "@") {
+		s = userInfo.ReplaceAllString(s, "${1}"+hidden+"@")
+	}
+	return s
+}
+
+// suspicious says whether headerLine or namedValue, and whether bearerValue
+// could find something in a text; true is no more than a reason to look.
+func suspicious(s string) (named, bearer bool) {
+	if strings.ContainsRune(s, 'ſ') { // to (?i) it is an s, to ToLower it is not
+		return true, true
+	}
+	lower := strings.ToLower(s)
+	has := func(word string) bool { return strings.Contains(lower, word) }
+	named = strings.ContainsAny(s, ":=") && slices.ContainsFunc([]string{
+		"authorization", "cookie", "token", "secret", "passw", "passphrase", "credential", "key",
+	}, has)
+	return named, has("bearer") || has("basic")
 }
 
 // The bounds of an audit record.
 const (
 	searchRunes      = 16000 // of a text are searched for secrets; the rest is left out
+	searchRatio      = 4     // times as much is searched as shown, at first
 	auditTextRunes   = 2000  // of one text in the arguments
 	auditItems       = 100   // of one list in the arguments
 	auditArgsBytes   = 16384 // of all arguments; more is kept as cut text
@@ -68,23 +110,29 @@ const (
 )
 
 // short hides secrets in a text and cuts it after n runes; the work is bounded
-// whatever the text's length.
+// whatever the text's length. Not more is searched than what is shown needs:
+// secrets become shorter by being hidden.
 func (r *Redactor) short(s string, n int) string {
-	head := first(s, searchRunes)
-	if len(head) < len(s) {
-		head = r.withoutPart(head)
+	for look := searchRatio * n; ; look *= searchRatio {
+		look = min(look, searchRunes)
+		head := first(s, look)
+		if len(head) == len(s) {
+			return clip(r.Text(s), n)
+		}
+		// Where the text was cut a secret may have lost its end. It is shown only
+		// when there is nothing more to search.
+		out := r.Text(r.withoutPart(r.known.Load().replace.Replace(head))) // whole ones first: they may end like they begin
+		shown := first(out, n)
+		if len(shown) < len(out) || look == searchRunes {
+			return shown + "…"
+		}
 	}
-	out := clip(r.Text(head), n)
-	if len(head) < len(s) && !strings.HasSuffix(out, "…") {
-		out += "…"
-	}
-	return out
 }
 
 // withoutPart takes away the beginning of a secret that stands at the end of a
 // text because the text was cut there.
 func (r *Redactor) withoutPart(s string) string {
-	for _, secret := range r.secrets {
+	for _, secret := range r.known.Load().secrets {
 		for n := min(len(secret)-1, len(s)); n > 0; n-- {
 			if strings.HasSuffix(s, secret[:n]) {
 				s = s[:len(s)-n]
@@ -95,25 +143,21 @@ func (r *Redactor) withoutPart(s string) string {
 	return s
 }
 
-// arguments writes a call's arguments for the audit. main is the parameter
-// that names what the call works on; its name alone makes it no secret.
-func (r *Redactor) arguments(args, main string) json.RawMessage {
-	v, err := decode(args)
-	if err != nil {
-		v = args
-	}
+// arguments writes a call's decoded arguments for the audit. main is the
+// parameter that names what the call works on; its name alone makes it no
+// secret.
+func (r *Redactor) arguments(v any, main string) json.RawMessage {
 	shown := r.value(v)
 	if m, ok := shown.(map[string]any); ok {
 		if text, ok := v.(map[string]any)[main].(string); ok {
 			m[main] = r.short(text, auditTextRunes)
 		}
 	}
-	raw, err := encode(shown)
-	if err == nil && len(raw) <= auditArgsBytes {
+	raw := appendValue(nil, shown)
+	if len(raw) <= auditArgsBytes {
 		return raw
 	}
-	raw, _ = encode(r.short(string(raw), auditTextRunes)) // a text can always be encoded
-	return raw
+	return appendText(nil, r.short(string(raw), auditTextRunes))
 }
 
 // value hides secrets in a decoded JSON value.
@@ -158,20 +202,22 @@ func (r *Redactor) object(m map[string]any) map[string]any {
 	return out
 }
 
+// joints are what a name's parts are joined by. Made once: making it costs more
+// than all else that is done to a name.
+var joints = strings.NewReplacer("_", "", "-", "")
+
 // secretName says whether a value of this name is to be hidden.
 func secretName(name string) bool {
 	lower := strings.ToLower(name)
-	for _, part := range []string{"authorization", "password", "passwd", "passphrase", "secret", "cookie", "credential", "apikey", "accesskey", "privatekey"} {
-		if strings.Contains(strings.NewReplacer("_", "", "-", "").Replace(lower), part) {
-			return true
-		}
-	}
-	if strings.HasSuffix(lower, "token") {
+	joined := joints.Replace(lower)
+	in := func(part string) bool { return strings.Contains(joined, part) }
+	if slices.ContainsFunc([]string{"authorization", "password", "passwd", "passphrase", "secret", "cookie", "credential", "apikey", "accesskey", "privatekey"}, in) ||
+		strings.HasSuffix(lower, "token") {
 		return true
 	}
-	return slices.ContainsFunc(words(name), func(w string) bool {
-		return slices.Contains([]string{"key", "token", "pwd", "auth", "bearer"}, w)
-	})
+	alone := []string{"key", "token", "pwd", "auth", "bearer"}
+	return slices.ContainsFunc(alone, in) &&
+		slices.ContainsFunc(words(name), func(w string) bool { return slices.Contains(alone, w) })
 }
 
 // words splits apiKey, API_KEY and api-key.

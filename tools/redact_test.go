@@ -22,6 +22,8 @@ func TestRedactText(t *testing.T) {
 		"https://h/x?token=q1&page=2":                    "https://h/x?token=***&page=2",
 		"postgres://me:q1@db/x":                          "postgres://***@db/x",
 		"export DB_PASSWORD='q 1'; ls":                   "export DB_PASSWORD=***; ls",
+		`{"token":"q1 and more`:                          `{"token":***`,
+		"secret='q1":                                     "secret=***",
 		"the keyboard and the tokens of 2026":            "the keyboard and the tokens of 2026",
 		"密码 password: 秘密 ok":                             "密码 password: *** ok",
 	} {
@@ -29,6 +31,11 @@ func TestRedactText(t *testing.T) {
 			t.Errorf("%q:\nwant %q\n got %q", in, want, got)
 		}
 	}
+}
+
+// shown is what the audit shows of arguments as a model wrote them.
+func shown(r *Redactor, args, main string) string {
+	return string(r.arguments((&call{raw: args}).decoded(), main))
 }
 
 func TestRedactArguments(t *testing.T) {
@@ -45,14 +52,14 @@ func TestRedactArguments(t *testing.T) {
 		`not json hunter2-hunter2`:                                                         `"not json ***"`,
 		``:                                                                                 `null`,
 	} {
-		if got := string(r.arguments(in, "path")); got != want {
+		if got := shown(r, in, "path"); got != want {
 			t.Errorf("%s:\nwant %s\n got %s", in, want, got)
 		}
 	}
-	if got := string(r.arguments(`{"key":"HOME"}`, "key")); got != `{"key":"HOME"}` {
+	if got := shown(r, `{"key":"HOME"}`, "key"); got != `{"key":"HOME"}` {
 		t.Errorf("the main argument: %s", got)
 	}
-	if got := string(r.arguments(`{"key":"hunter2-hunter2"}`, "key")); got != `{"key":"***"}` {
+	if got := shown(r, `{"key":"hunter2-hunter2"}`, "key"); got != `{"key":"***"}` {
 		t.Errorf("a secret as main argument: %s", got)
 	}
 }
@@ -65,9 +72,9 @@ func TestRedactIsBounded(t *testing.T) {
 		"many names": `{"a":{"` + strings.Repeat(`x":1,"y`, 1<<10) + `":1}}`,
 		"many lists": `[` + strings.Repeat(`["`+strings.Repeat("x", 1000)+`"],`, 90) + `1]`,
 	} {
-		got := r.arguments(args, "")
-		if len(got) > auditArgsBytes || !json.Valid(got) {
-			t.Errorf("%s: %d bytes, valid %v", name, len(got), json.Valid(got))
+		got := shown(r, args, "")
+		if len(got) > auditArgsBytes || !json.Valid([]byte(got)) {
+			t.Errorf("%s: %d bytes, valid %v", name, len(got), json.Valid([]byte(got)))
 		}
 	}
 }
@@ -83,6 +90,83 @@ func TestRedactProperty(t *testing.T) {
 			if strings.Contains(got, secret[:4]) {
 				t.Fatalf("%d before: %q in …%s", n, secret[:4], got[max(0, len(got)-80):])
 			}
+		}
+	})
+}
+
+// However much is hidden, what is shown is the beginning of what is left.
+func TestShort(t *testing.T) {
+	r := NewRedactor([]chat.Secret{"hunter2-hunter2"})
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.SampledFrom([]string{"hunter2-hunter2", "api_key=0123456789 ", "word ", "字", strings.Repeat("x", 50) + " ", `token: "` + strings.Repeat("q", 300) + `" `, "\n"})
+		text := strings.Join(rapid.SliceOfN(piece, 0, 300).Draw(t, "pieces"), "")
+		n := rapid.IntRange(1, 400).Draw(t, "n")
+		got, want := r.short(text, n), clip(r.Text(text), n)
+		if len(first(text, searchRunes)) == len(text) && got != want {
+			t.Fatalf("want %q\n got %q", want, got)
+		}
+		if strings.Contains(got, "hunter2") || strings.Contains(got, "qq") || strings.Contains(got, "0123") {
+			t.Fatalf("a secret is in %q", got)
+		}
+	})
+}
+
+// slowText is Text without a look at what could be left out.
+func slowText(r *Redactor, s string) string {
+	s = r.known.Load().replace.Replace(s)
+	s = headerLine.ReplaceAllString(s, "${1}${2}"+hidden)
+	s = namedValue.ReplaceAllString(s, "${1}"+hidden)
+	s = bearerValue.ReplaceAllString(s, "${1} "+hidden)
+	return userInfo.ReplaceAllString(s, "${1}"+hidden+"@")
+}
+
+// What is left out would have changed nothing, whatever the letters look like.
+func TestRedactTextLeavesNothingOut(t *testing.T) {
+	r := NewRedactor([]chat.Secret{"s3cr"})
+	piece := rapid.SampledFrom([]string{
+		"Authorization", "proxy-authorization", "Set-Cookie", "COOKIE", "to", "ken", "TOKEN", "to\u212Aen", "\u212AEY", "api_", "api-\u212Aey",
+		"pa\u017F\u017Fword", "passw", "PASSWD", "passphrase", "\u017Fecret", "secret", "credential", "private_key", "-key", "key",
+		":", "=", " ", "\n", "'", "\"", "&", "bearer", "BA\u017FIC", "basic", "abcdefgh", "a.b.c-d/e+f", "http", "://", "u:p@h", "@", "s3cr", "密码", "\xff", "***",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 1, 12).Draw(t, "pieces"), "")
+		if got, want := r.Text(text), slowText(r, text); got != want {
+			t.Fatalf("%q:\nwant %q\n got %q", text, want, got)
+		}
+	})
+	for _, text := range []string{"pa\u017F\u017Fword=q1", "\u017Fecret: q1", "BA\u017FIC abcdefgh", "to\u212Aen=q1", "x-\u212Aey=q1", "ftp://u:p@h"} {
+		if got := r.Text(text); got != slowText(r, text) || !strings.Contains(got, hidden) {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
+// The same for names, whose words are looked at only where a part is found.
+func TestSecretNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"key": true, "API_KEY": true, "apiKey": true, "sort-key": true, "k_e_y": false, "keyword": false, "monkey": false,
+		"accessToken": true, "access_token": true, "mytoken": true, "token_count": true, "tokens": false, "max_tokens": false,
+		"pass_word": true, "x-auth": true, "author": false, "Authorization": true, "DB_PWD": true, "pwdx": false, "bearer": true,
+		"set-cookie": true, "cookies": true, "value": false, "path": false, "": false, "\u212Aey": true,
+	} {
+		if got := secretName(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// What is written by hand is the value, in one line.
+func TestAppendValue(t *testing.T) {
+	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~\x00-\x1f]*`), rapid.StringMatching(`[a\x{2028}\x{2029}\x{fffd}\x7f]*`),
+		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+	scalar := rapid.OneOf(rapid.Map(text, func(s string) any { return s }), rapid.SampledFrom([]any{nil, true, false, json.Number("1e4"), json.Number("-0.5")}))
+	list := rapid.OneOf(scalar, rapid.Map(rapid.SliceOf(scalar), func(l []any) any { return l }))
+	value := rapid.OneOf(list, rapid.Map(rapid.MapOf(text, list), func(m map[string]any) any { return m }))
+	rapid.Check(t, func(t *rapid.T) {
+		want := value.Draw(t, "value")
+		raw := appendValue(nil, want)
+		if text, err := encode(want); err != nil || string(text) != string(raw) {
+			t.Fatalf("want %s\n got %s: %v", text, raw, err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -15,6 +16,10 @@ import (
 // called at any time, also while calls run: a call that has begun ends with
 // the tool it began with.
 type Registry struct {
+	// Under is looked at for what is not found here; nil: nothing is. It is not
+	// set after the first use, and holds no name twice.
+	Under *Registry
+
 	mu      sync.RWMutex
 	entries map[string]*entry
 }
@@ -36,7 +41,7 @@ func (r *Registry) Register(t Tool) error { return r.RegisterAll(t) }
 func (r *Registry) RegisterAll(all ...Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fresh := map[string]*entry{}
+	fresh, taken := map[string]*entry{}, map[string]bool{}
 	var errs []error
 	for _, t := range all {
 		e, err := newEntry(t)
@@ -45,8 +50,11 @@ func (r *Registry) RegisterAll(all ...Tool) error {
 			continue
 		}
 		name := e.spec.Name
-		if r.entries[name] != nil || fresh[name] != nil {
-			errs = append(errs, fmt.Errorf("register tool %q: %w", name, ErrDuplicate))
+		for _, n := range append([]string{name}, e.spec.Also...) {
+			if r.find(n) != nil || taken[n] {
+				errs = append(errs, fmt.Errorf("register tool %q: %q: %w", name, n, ErrDuplicate))
+			}
+			taken[n] = true
 		}
 		fresh[name] = e
 	}
@@ -83,7 +91,23 @@ func (r *Registry) Has(name string) bool { return r.entry(name) != nil }
 func (r *Registry) entry(name string) *entry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.entries[name]
+	return r.find(name)
+}
+
+// find looks a tool up by any of its names; r.mu is held.
+func (r *Registry) find(name string) *entry {
+	if e := r.entries[name]; e != nil {
+		return e
+	}
+	for _, e := range r.entries {
+		if slices.Contains(e.spec.Also, name) {
+			return e
+		}
+	}
+	if r.Under != nil {
+		return r.Under.entry(name)
+	}
+	return nil
 }
 
 // List returns the specs of all tools, ordered by name.
@@ -91,10 +115,14 @@ func (r *Registry) List() []Spec {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	all := make([]Spec, 0, len(r.entries))
+	if r.Under != nil {
+		all = r.Under.List()
+	}
 	for _, e := range r.entries {
 		all = append(all, e.spec)
 	}
-	slices.SortFunc(all, func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
+	// A generic sort of large values costs 20 kB of program for each type.
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }
 
@@ -113,11 +141,23 @@ func (r *Registry) Definitions() []Definition {
 	return defs
 }
 
-// Unmatched returns the patterns (as in Options.Enabled) that match no tool of
-// the registry: most likely spelling mistakes.
-func (r *Registry) Unmatched(patterns []string) []string {
-	specs := r.List()
-	return slices.DeleteFunc(slices.Clone(patterns), func(p string) bool {
-		return slices.ContainsFunc(specs, func(s Spec) bool { return globs(strings.TrimPrefix(p, "-"), s.Name) })
-	})
+// remote begins the names of the tools of MCP servers, which are known only
+// when their server answers.
+const remote = "mcp_"
+
+// Misnamed says what is wrong with a name in Rule.Tool or, without its leading
+// "-", in Options.Enabled: that no tool has it. It is nil for a pattern, which
+// may mean what is still to come, and for a tool of an MCP server.
+func (r *Registry) Misnamed(name string) error {
+	if name == "" || strings.ContainsAny(name, `*?[\`) || strings.HasPrefix(name, remote) || r.Has(name) {
+		return nil
+	}
+	var names []string
+	for _, s := range r.List() {
+		names = append(append(names, s.Name), s.Also...)
+	}
+	if near := Nearest(name, names); len(near) > 0 {
+		return fmt.Errorf("there is no tool %q; did you mean %s?", clip(name, shownRunes), quoted(near))
+	}
+	return fmt.Errorf("there is no tool %q; docs/tools.md lists them", clip(name, shownRunes))
 }

@@ -130,9 +130,36 @@ func TestRegistry(t *testing.T) {
 	if _, ok := reg.Get("x"); ok || reg.Unregister("x") || !reg.Unregister("a") || reg.Has("a") {
 		t.Error("x was there, or a is still")
 	}
-	if d := cmp.Diff([]string{"-exce", "zz*"}, reg.Unmatched([]string{"*", "b", "-exce", "zz*", "-b"})); d != "" {
-		t.Error(d)
+}
+
+// A name in the configuration that no tool has is a mistake; what may still
+// come is none.
+func TestMisnamed(t *testing.T) {
+	reg := &tools.Registry{}
+	if err := reg.RegisterAll(simple("read_file", tools.File), also("exec", "bash")); err != nil {
+		t.Fatal(err)
 	}
+	for name, want := range map[string]string{
+		"": "", "*": "", "exec": "", "bash": "", "zz*": "", "mcp_git_log": "",
+		"exce":      `there is no tool "exce"; did you mean "exec"?`,
+		"read_flie": `there is no tool "read_flie"; did you mean "read_file"?`,
+		"bsh":       `there is no tool "bsh"; did you mean "bash"?`,
+		"zzz":       `there is no tool "zzz"; docs/tools.md lists them`,
+	} {
+		got := ""
+		if err := reg.Misnamed(name); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: want %q, got %q", name, want, got)
+		}
+	}
+}
+
+// also makes a tool with another name.
+func also(name, other string) tools.Tool {
+	return tools.New(tools.Spec{Name: name, Also: []string{other}, Description: "A tool of a test.", Category: tools.File, Effect: tools.Reads},
+		func(context.Context, tools.Scope, struct{}) (tools.Result, error) { return tools.Result{}, nil })
 }
 
 func names(specs []tools.Spec) (all []string) {

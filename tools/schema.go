@@ -34,12 +34,11 @@ type params struct {
 //
 // On a list, min, max, minlen, maxlen, enum and pattern describe its items.
 // Every object is closed: unknown parameters are refused.
-func paramsOf[In any]() (p params, err error) {
-	t := reflect.TypeFor[In]()
+func paramsOf(t reflect.Type) (p params, err error) {
 	if t.Kind() != reflect.Struct {
 		return p, fmt.Errorf("parameters must be a struct, got %s", t)
 	}
-	s, err := jsonschema.For[In](nil)
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
 	if err != nil {
 		return p, err
 	}
@@ -89,6 +88,7 @@ func applyRules(t reflect.Type, s *jsonschema.Schema, top *topLevel) error {
 			return fmt.Errorf("parameter %q: default and hidden are possible at the top level only", name)
 		case hidden:
 			top.hidden = append(top.hidden, name)
+			p.Deprecated = true // no message names it
 		}
 		if p.Default != nil {
 			top.defaults[name] = p.Default

@@ -8,6 +8,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"magpie/chat"
@@ -50,8 +51,10 @@ const (
 
 // Spec describes a tool.
 type Spec struct {
-	Name        string // [a-zA-Z0-9_-]{1,64}, unique
-	Description string // for the model; stands in <name>.md beside the code
+	Name        string   // [a-zA-Z0-9_-]{1,64}, unique
+	Also        []string // other names under which it may be called; never advertised
+	For         []string // tools whose work it does in another notation: it is never offered, and forbidden where one of them is
+	Description string   // for the model; stands in <name>.md beside the code
 	Category    Category
 	Effect      Effect
 	Schema      json.RawMessage   // JSON Schema of the arguments, type object; New fills it
@@ -59,7 +62,7 @@ type Spec struct {
 	Main        string            // the parameter a policy's match looks at; "" = all arguments
 	Timeout     time.Duration     // 0 = the executor's (by Category); < 0 = the tool bounds itself
 	MaxChars    int               // output limit in runes; 0 = the executor's
-	Untrusted   bool              // the output holds text from outside
+	Untrusted   bool              // the output holds text from outside; of failures only those of MCP servers
 }
 
 // Scope is where a call comes from. It is passed by value: two chats never
@@ -75,6 +78,30 @@ type Scope struct {
 	Lang    string         // of the chat: "en" or "zh"
 	Depth   int            // 0 = a person's turn, 1 = a subagent's
 	FromJob bool           // the turn was started by a job
+	Tainted bool           // the turn has read text from outside, or follows one that has
+	// Caller is the turn that waits for the call; nil: nobody does.
+	Caller Caller
+}
+
+// Place is where events about the call belong: the chat, but for a subagent,
+// of which nobody in the chat sees the turn, a place that no platform has.
+func (sc Scope) Place() chat.Address {
+	if sc.Depth == 0 {
+		return sc.Addr
+	}
+	return chat.Address{Channel: chat.SystemChannel, Chat: sc.Turn}
+}
+
+// Caller is a running turn as a call needs it.
+type Caller interface {
+	// Begin is called once, when nothing but the tool itself is left to do of a
+	// call that may change something; after an error the tool does not run.
+	Begin(ctx context.Context) error
+	// Ask calls fn, which waits until a person has approved of the call; the
+	// turn takes no place among the running ones meanwhile, and shows it.
+	Ask(ctx context.Context, fn func(context.Context) error) error
+	// Wait is Ask for what the tool itself waits for: no person.
+	Wait(ctx context.Context, fn func(context.Context) error) error
 }
 
 // Result is what a call came to. A Tool fills Text, Attachments and the flags;
@@ -90,6 +117,10 @@ type Result struct {
 	// Attachments are pictures and files for the model to look at (already in
 	// the media store).
 	Attachments []chat.Attachment
+	// Untrusted is true when the text came from outside, from the web for
+	// example: what stands in it are no instructions. Spec.Untrusted says it
+	// of every result of a tool.
+	Untrusted bool
 	// Answered is true when the call has sent the current chat its answer, so
 	// that the turn's final text need not be sent.
 	Answered bool
@@ -113,9 +144,29 @@ type Error struct {
 	Kind ErrorKind
 	Text string // what was wrong and what would be right
 	Err  error  // cause, may be nil
+	// Outside is true when Text holds words from outside, such as a server's.
+	Outside bool
 }
 
 func (e *Error) Error() string { return e.Text }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Outside marks an *Error whose text holds words from outside; other errors
+// are returned as they are.
+func Outside(err error) error {
+	var said *Error
+	if !errors.As(err, &said) {
+		return err
+	}
+	marked := *said
+	marked.Outside = true
+	return &marked
+}
+
+// IsOutside says whether an error's text holds words from outside.
+func IsOutside(err error) bool {
+	var said *Error
+	return errors.As(err, &said) && said.Outside
+}

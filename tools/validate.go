@@ -164,23 +164,24 @@ func closed(s *jsonschema.Schema) bool {
 
 // instead says what an unknown parameter may have meant.
 func (c *checker) instead(name string, s *jsonschema.Schema, v map[string]any) string {
-	free := slices.DeleteFunc(slices.Sorted(maps.Keys(s.Properties)), func(p string) bool { _, ok := v[p]; return ok })
+	told := slices.DeleteFunc(slices.Sorted(maps.Keys(s.Properties)), func(p string) bool { return s.Properties[p].Deprecated })
+	free := slices.DeleteFunc(slices.Clone(told), func(p string) bool { _, ok := v[p]; return ok })
 	if near := Nearest(name, free); len(near) > 0 {
 		return "; did you mean " + quoted(near) + "?"
 	}
-	if len(s.Properties) == 0 {
+	if len(told) == 0 {
 		return "; there are no parameters"
 	}
-	return "; accepted: " + strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", ")
+	return "; accepted: " + strings.Join(told, ", ")
 }
 
 // meaning tells type and description of a missing parameter.
 func meaning(root, s *jsonschema.Schema) string {
 	kinds := wanted(root, s, 0)
 	if s == nil || len(kinds) == 0 {
-		return ""
+		kinds = []string{"a value"}
 	}
-	if s.Description == "" {
+	if s == nil || s.Description == "" {
 		return "; want " + strings.Join(kinds, " or ")
 	}
 	return "; want " + strings.Join(kinds, " or ") + ": " + s.Description

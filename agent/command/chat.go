@@ -25,6 +25,7 @@ type Status struct {
 	Running  bool
 	Since    time.Time // start of the running turn
 	Tool     string    // the tool that runs just now, "" none
+	Asks     []string  // the tools whose calls wait for a person's approval
 	Queued   int       // messages that wait
 	Messages int       // in the conversation that the model sees
 	Tokens   int       // of that conversation, estimated

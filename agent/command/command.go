@@ -4,9 +4,11 @@
 // goroutine.
 //
 // Who may do what: everyone who may talk to the bot may use all commands, with
-// three exceptions. /pair is for admins. /model changes the model only in a
+// four exceptions. /pair is for admins. /model changes the model only in a
 // private chat or for admins, because in a group it spends other people's
-// money. /usage shows the bot's whole account only to admins.
+// money. /usage shows the bot's whole account only to admins. /memory removes
+// the notes of a group only for admins; a person's own are seen in their
+// private chat only.
 package command
 
 import (
@@ -32,9 +34,18 @@ type Ports struct {
 	// Tools lists what the model may call in the chat of that message.
 	Tools func(d chat.Delivery) []Tool
 	Usage Usage
+	// MCP lists the servers of tools.
+	MCP func() []MCPServer
+	// Approvals are the questions about tool calls.
+	Approvals Approvals
+	// Tasks are the background tasks of chats; nil = there are none.
+	Tasks Tasks
 	// Approve lets in the person with that pairing code and returns their name;
 	// ErrNoCode when there is no such code.
-	Approve func(ctx context.Context, code string) (who string, err error)
+	Approve   func(ctx context.Context, code string) (who string, err error)
+	Reminders Reminders
+	// Memory are the long-term notes.
+	Memory Memory
 	// Admin says whether that person may administer the bot; nil = nobody.
 	Admin func(channel, sender string) bool
 }

@@ -13,6 +13,7 @@ import (
 	"magpie/agent/buttons"
 	"magpie/agent/command"
 	"magpie/agent/llm"
+	"magpie/agent/memory"
 	"magpie/agent/model"
 	"magpie/agent/settings"
 	"magpie/chat"
@@ -48,6 +49,7 @@ type fixture struct {
 	set     *command.Set
 	store   *settings.Store
 	buttons *buttons.Registry
+	memory  *memory.Store
 	room    *room
 	seq     uint64
 }
@@ -58,6 +60,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	now := func() time.Time { return noon }
 	f := &fixture{store: settings.New(new(kv.Memory), time.UTC), buttons: buttons.New(new(kv.Memory), nil), room: &room{}}
+	f.memory = memory.New(new(kv.Memory), now)
 	f.set = command.New(command.Ports{
 		Settings: f.store, Buttons: f.buttons,
 		Models: func() []model.Info {
@@ -76,7 +79,8 @@ func newFixture(t *testing.T) *fixture {
 			}
 			return "", command.ErrNoCode
 		},
-		Admin: func(channel, sender string) bool { return channel == "telegram" && sender == "boss" },
+		Memory: f.memory,
+		Admin:  func(channel, sender string) bool { return channel == "telegram" && sender == "boss" },
 	}, &command.Options{Now: now})
 	return f
 }
@@ -134,7 +138,7 @@ func TestIs(t *testing.T) {
 		"": false, "/": false, "／": false, "/ help": false, "help": false, "停止": false, "//help": false,
 		"/etc/hosts": false, "/etc": false, "/tmp": false, "/usr/bin": false, "/shrug": false, "/shrug oh well": false, "/home": false, "/post": false,
 		"/list": false, "/me": false, "/t": false, "/help/me": false, "/h3lp": false, "/@bot": false, "/你好": false, "/帮忙": false, "/opt": false,
-		"please /stop": false, "\xff": false, "/\xff": false, "/" + strings.Repeat("a", 1<<20): false, "/remind me": false,
+		"please /stop": false, "\xff": false, "/\xff": false, "/" + strings.Repeat("a", 1<<20): false, "/remind me": true, "/reminders": true, "/提醒 明天": true, "/cron": true, "/定时": true, "/remnid x": true,
 	} {
 		if got := command.Is(text); got != want {
 			t.Errorf("Is(%.40q) = %v, want %v", text, got, want)
@@ -236,6 +240,13 @@ func TestStatus(t *testing.T) {
 	f.room.status = command.Status{Running: true, Since: noon.Add(-12 * time.Second), Tool: "exec`", Queued: 2, Messages: 7, Tokens: 345, Model: "backup"}
 	wantAll(t, f.say(t, "/status"), "for 12s", "`exec`", "wait: 2", "7 messages, about 345", "`backup`")
 	wantAll(t, f.say(t, "/状态"), "12s", "等待处理的消息：2", "模型：`backup`")
+	f.room.status.Asks = []string{"exec`", "message"}
+	asks := f.say(t, "/status")
+	wantAll(t, asks, "**Waiting for approval** of `exec`, `message`; the turn began 12s ago", "/approve", "/deny", "/stop", "wait: 2")
+	if strings.Contains(asks, "Working") {
+		t.Errorf("a turn that waits for a person works: %s", asks)
+	}
+	wantAll(t, f.say(t, "/状态"), "**等待批准** `exec`、`message`", "12s", "/批准", "/拒绝", "/停止")
 }
 
 func TestModel(t *testing.T) {

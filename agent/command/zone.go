@@ -26,6 +26,10 @@ func runZone(ctx context.Context, s *Set, r *request) (string, error) {
 		return "", err
 	}
 	now := s.now().In(s.ports.Settings.Zone(settings.Settings{Zone: name}))
-	return fmt.Sprintf(r.pick("The time zone of this chat is %s now; it is %s.", "此聊天的时区现在是 %s，当前时间 %s。"),
-		code(now.Location().String()), now.Format("2006-01-02 15:04")), nil
+	text := fmt.Sprintf(r.pick("The time zone of this chat is %s now; it is %s.", "此聊天的时区现在是 %s，当前时间 %s。"),
+		code(now.Location().String()), now.Format("2006-01-02 15:04"))
+	if s.ports.Reminders != nil {
+		text += r.pick(" Reminders that exist keep their own.", "已有的提醒仍用原来的时区。")
+	}
+	return text, nil
 }

@@ -55,7 +55,7 @@ func (a *asking) ask(ctx context.Context, l *link, tries int) (reply llm.Reply, 
 			a.gaveUp(l, try, err)
 			return llm.Reply{}, false, err
 		}
-		a.chain.log.Debug("model is asked again", "model", l.name(), "session", a.q.Session, "attempt", try+1, "err", err)
+		a.chain.log.Debug("model is asked again", "model", l.name(), "session", a.q.Session, "trace", a.q.Trace, "attempt", try+1, "err", err)
 		if err := sleep(ctx, pause); err != nil {
 			return llm.Reply{}, true, err
 		}
@@ -65,7 +65,7 @@ func (a *asking) ask(ctx context.Context, l *link, tries int) (reply llm.Reply, 
 // gaveUp notes that a model did not answer.
 func (a *asking) gaveUp(l *link, tries int, err error) {
 	a.causes = append(a.causes, Cause{Model: l.name(), Tries: tries, Err: err})
-	a.chain.log.Warn("model gave no answer", "model", l.name(), "session", a.q.Session, "attempt", tries, "err", err)
+	a.chain.log.Warn("model gave no answer", "model", l.name(), "session", a.q.Session, "trace", a.q.Trace, "attempt", tries, "err", err)
 	switch llm.KindOf(err) {
 	case llm.TooLong:
 		a.tooLong, a.larger = err, max(a.larger, l.Context)
@@ -89,6 +89,7 @@ func (a *asking) once(ctx context.Context, l *link) (llm.Reply, error) {
 		a.shown = false
 		a.q.OnText("")
 	}
+	began := a.chain.now()
 	limited, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	var text strings.Builder
@@ -104,6 +105,7 @@ func (a *asking) once(ctx context.Context, l *link) (llm.Reply, error) {
 		usage.Input = b.need.Input // we broke off: the server has read the prompt
 	}
 	a.chain.ledger.settle(ctx, b, usage)
+	a.tell(l, usage, a.chain.now().Sub(began), err)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return llm.Reply{}, fmt.Errorf("ask model %q: %w", l.name(), context.Cause(ctx))
@@ -111,6 +113,17 @@ func (a *asking) once(ctx context.Context, l *link) (llm.Reply, error) {
 		return llm.Reply{}, &llm.Error{Provider: l.name(), Kind: llm.Temporary, Err: &slowError{l.Timeout}}
 	}
 	return reply, err
+}
+
+// tell notes what a try has cost.
+func (a *asking) tell(l *link, u llm.Usage, took time.Duration, err error) {
+	t := Try{Model: l.name(), Took: took, Err: err}
+	if !l.Unmetered {
+		t.Usage, t.USD = u, l.Price.spend(u).USD()
+	}
+	a.chain.tried(t)
+	a.chain.log.Info("model call", "model", t.Model, "session", a.q.Session, "trace", a.q.Trace,
+		"dur", took, "in", t.Usage.Input, "out", t.Usage.Output, "ok", err == nil)
 }
 
 // slowError says that a try used up all of its time.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"magpie/agent/llm"
@@ -14,14 +15,25 @@ import (
 type Options struct {
 	// Ledger counts what is used and enforces the budgets; nil counts nothing.
 	Ledger *Ledger
+	Tried  func(Try)        // is told of every call; nil = nobody is
 	Now    func() time.Time // nil = time.Now
 	Log    *slog.Logger     // nil = silent
 }
 
+// Try is one call of a model.
+type Try struct {
+	Model string
+	Took  time.Duration
+	Usage llm.Usage // zero for a model that is not metered
+	USD   float64
+	Err   error // nil: it answered
+}
+
 // Chain asks the first model that can answer. Safe for concurrent use.
 type Chain struct {
-	links  []*link
+	links  atomic.Pointer[[]*link]
 	ledger *Ledger
+	tried  func(Try)
 	now    func() time.Time
 	log    *slog.Logger
 }
@@ -40,31 +52,54 @@ func New(models []Model, opts *Options) (*Chain, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	c := &Chain{ledger: opts.Ledger, now: opts.Now, log: opts.Log}
+	c := &Chain{ledger: opts.Ledger, tried: opts.Tried, now: opts.Now, log: opts.Log}
 	if c.now == nil {
 		c.now = time.Now
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	if len(models) == 0 {
-		return nil, errors.New("no model is configured")
+	if c.tried == nil {
+		c.tried = func(Try) {}
 	}
+	if err := c.Update(models); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Update replaces the models, under the conditions of New; on an error nothing
+// changes. Questions that are under way, and who works with a Fixed of before,
+// keep the models that they know.
+func (c *Chain) Update(models []Model) error {
+	if len(models) == 0 {
+		return errors.New("no model is configured")
+	}
+	var links []*link
 	names := map[string]bool{}
 	for i, m := range models {
 		if m.Provider == nil {
-			return nil, fmt.Errorf("model %d has no provider", i+1)
+			return fmt.Errorf("model %d has no provider", i+1)
 		}
 		if names[m.Provider.Name()] {
-			return nil, fmt.Errorf("two models are named %q", m.Provider.Name())
+			return fmt.Errorf("two models are named %q", m.Provider.Name())
 		}
 		names[m.Provider.Name()] = true
 		if m.Timeout <= 0 {
 			m.Timeout = defaultTimeout
 		}
-		c.links = append(c.links, &link{Model: m})
+		links = append(links, &link{Model: m})
 	}
-	return c, nil
+	c.links.Store(&links)
+	return nil
+}
+
+// Fixed returns a Chain with the models as they are now; no Update of c changes
+// it. Both share the account and what is known of the models' troubles.
+func (c *Chain) Fixed() *Chain {
+	f := &Chain{ledger: c.ledger, tried: c.tried, now: c.now, log: c.log}
+	f.links.Store(c.links.Load())
+	return f
 }
 
 // Limits returns what the model that is asked first can take.
@@ -75,8 +110,9 @@ func (c *Chain) Limits(prefer string) Limits {
 
 // Models describes the models in the order of the configuration.
 func (c *Chain) Models() []Info {
-	infos := make([]Info, len(c.links))
-	for i, l := range c.links {
+	links := *c.links.Load()
+	infos := make([]Info, len(links))
+	for i, l := range links {
 		infos[i] = Info{Name: l.name(), Context: l.Context, MaxOutput: l.MaxOutput, Vision: l.Vision, Price: l.Price}
 		infos[i].Cooling, infos[i].Trouble = l.breaker.state()
 	}
@@ -85,13 +121,14 @@ func (c *Chain) Models() []Info {
 
 // order returns all models, the preferred one first.
 func (c *Chain) order(prefer string) []*link {
-	order := make([]*link, 0, len(c.links))
-	for _, l := range c.links {
+	links := *c.links.Load()
+	order := make([]*link, 0, len(links))
+	for _, l := range links {
 		if l.name() == prefer {
 			order = append(order, l)
 		}
 	}
-	for _, l := range c.links {
+	for _, l := range links {
 		if l.name() != prefer {
 			order = append(order, l)
 		}

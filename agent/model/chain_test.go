@@ -341,6 +341,28 @@ func TestPreferAndLimits(t *testing.T) {
 	})
 }
 
+// TestUpdate: a chain asks the models that it was given last, a Fixed of it
+// those that there were then; what New refuses changes nothing.
+func TestUpdate(t *testing.T) {
+	one, two := &scripted{name: "one", steps: []step{says("1")}}, &scripted{name: "two", steps: []step{says("2")}}
+	c := chain(t, nil, one)
+	fixed := c.Fixed()
+	if err := c.Update([]model.Model{{Provider: two, Context: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Update(nil); err == nil {
+		t.Error("no models are taken")
+	}
+	for c, want := range map[*model.Chain]string{c: "2", fixed: "1", c.Fixed(): "2"} {
+		if reply, err := c.Ask(t.Context(), hello()); err != nil || reply.Message.Text != want {
+			t.Errorf("%q, %v, want %s", reply.Message.Text, err, want)
+		}
+	}
+	if c.Limits("").Context != 7 || fixed.Limits("").Context != 1000 || c.Models()[0].Name != "two" {
+		t.Errorf("%+v %+v", c.Limits(""), fixed.Limits(""))
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	p := &scripted{name: "p", steps: []step{says("ok")}}
 	c := chain(t, nil, p)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"magpie/agent/llm"
@@ -43,7 +44,7 @@ type LedgerOptions struct {
 // returned, the others by Run every few seconds. Safe for concurrent use.
 type Ledger struct {
 	table  kv.Table
-	budget Budget
+	budget atomic.Pointer[Budget]
 	zone   *time.Location
 	now    func() time.Time
 	log    *slog.Logger
@@ -60,9 +61,10 @@ func NewLedger(table kv.Table, opts *LedgerOptions) *Ledger {
 		opts = &LedgerOptions{}
 	}
 	l := &Ledger{
-		table: table, budget: opts.Budget, zone: opts.Zone, now: opts.Now, log: opts.Log,
+		table: table, zone: opts.Zone, now: opts.Now, log: opts.Log,
 		changing: make(chan struct{}, 1), pending: map[string]Spend{},
 	}
+	l.Update(opts.Budget)
 	if l.zone == nil {
 		l.zone = time.Local
 	}
@@ -74,6 +76,9 @@ func NewLedger(table kv.Table, opts *LedgerOptions) *Ledger {
 	}
 	return l
 }
+
+// Update replaces the budget for what is asked from now on.
+func (l *Ledger) Update(b Budget) { l.budget.Store(&b) }
 
 // Run writes what has gathered every few seconds, and once more when ctx ends.
 // It blocks until then and returns nil.
@@ -218,13 +223,14 @@ func (l *Ledger) hold(ctx context.Context, b *bill) error {
 // limits are the budgets that a bill must keep.
 func (l *Ledger) limits(b *bill) []limit {
 	var all []limit
-	if n := l.budget.PerSenderTokensPerDay; n > 0 && b.payer != "" {
+	budget := l.budget.Load()
+	if n := budget.PerSenderTokensPerDay; n > 0 && b.payer != "" {
 		all = append(all, limit{key: payerKey(b.day, b.payer), tokens: int64(n), name: perSender})
 	}
-	if l.budget.TokensPerDay > 0 || l.budget.USDPerDay > 0 {
+	if budget.TokensPerDay > 0 || budget.USDPerDay > 0 {
 		all = append(all, limit{
-			key: dayKey(b.day), tokens: int64(l.budget.TokensPerDay), name: tokensPerDay,
-			nano: int64(l.budget.USDPerDay*nanos + 0.5),
+			key: dayKey(b.day), tokens: int64(budget.TokensPerDay), name: tokensPerDay,
+			nano: int64(budget.USDPerDay*nanos + 0.5),
 		})
 	}
 	return all
@@ -274,7 +280,7 @@ type Report struct {
 // Report returns today's use: in all, of a chat, of a payer and by model. Use
 // by other processes may be a few seconds old.
 func (l *Ledger) Report(ctx context.Context, session chat.SessionKey, payer string) (Report, error) {
-	r := Report{Day: l.now().In(l.zone).Format(time.DateOnly), Models: map[string]Spend{}, Budget: l.budget}
+	r := Report{Day: l.now().In(l.zone).Format(time.DateOnly), Models: map[string]Spend{}, Budget: *l.budget.Load()}
 	ctx, cancel := context.WithTimeout(ctx, tableWait)
 	defer cancel()
 	l.mu.Lock()

@@ -8,6 +8,8 @@ import (
 // Question is one request to whichever model can answer it.
 type Question struct {
 	Session chat.SessionKey
+	// Trace of the message that is being answered, for the log.
+	Trace string
 	// Payer is who the tokens are counted for: "<channel>:<sender id>"; "" is
 	// nobody in particular.
 	Payer string

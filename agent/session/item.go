@@ -26,6 +26,9 @@ type Item struct {
 	// Inputs names the inbound messages behind a user message.
 	Inputs  []chat.Input `json:"inputs,omitempty"`
 	Message llm.Message  `json:"message,omitzero"`
+	// Outside says that the message holds text from outside, by a tool's result
+	// or because it passes on what others wrote.
+	Outside bool `json:"outside,omitempty"`
 	// Reset marks a new beginning (/new): what stands before it is kept but no
 	// longer shown to the model.
 	Reset bool `json:"reset,omitempty"`

@@ -32,6 +32,8 @@ type turn struct {
 	at     time.Time
 	tokens int
 	msgs   []llm.Message
+	// outside: one of msgs holds text from outside.
+	outside bool
 }
 
 // Add appends what a record has added; call it for every record right after
@@ -62,9 +64,10 @@ func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) 
 	for _, it := range items {
 		if it.Reset {
 			s.summary, s.turns, s.tokens = "", nil, 0
-			t.msgs = nil
+			t.msgs, t.outside = nil, false
 			continue
 		}
+		t.outside = t.outside || it.Outside
 		t.msgs, t.at = append(t.msgs, it.Message), it.At
 	}
 	t.msgs = Legalise(t.msgs)
@@ -159,6 +162,25 @@ func (s *Session) Knows(id string) bool {
 		for _, in := range t.inputs {
 			if in.ID == id {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// Outside reports whether one of the newest turns that are shown has brought
+// text from outside; it looks back over so many turns of the model.
+func (s *Session) Outside(turns int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.turns) - 1; i >= 0 && turns > 0; i-- {
+		if s.turns[i].outside {
+			return true
+		}
+		for _, m := range s.turns[i].msgs {
+			if m.Role == llm.Assistant { // else the bot has only shown something
+				turns--
+				break
 			}
 		}
 	}

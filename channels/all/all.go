@@ -4,6 +4,10 @@ package all
 
 import (
 	"magpie/channels"
+	"magpie/channels/dingtalk"
+	"magpie/channels/discord"
+	"magpie/channels/feishu"
+	"magpie/channels/qq"
 	"magpie/channels/telegram"
 	"magpie/channels/web"
 )
@@ -12,6 +16,10 @@ import (
 // to the caller.
 func Registry() channels.Registry {
 	return channels.Registry{
+		"dingtalk": dingtalk.New,
+		"qq":       qq.New,
+		"discord":  discord.New,
+		"feishu":   feishu.New,
 		"telegram": telegram.New,
 		"web":      web.New,
 	}

@@ -3,31 +3,26 @@ package all_test
 import (
 	"testing"
 
-	"github.com/goccy/go-yaml"
-
-	"magpie/channels"
 	"magpie/channels/all"
+	"magpie/channels/channeltest"
 )
 
 // Every channel is made by its factory from a section of the configuration,
 // without IO.
 func TestRegistry(t *testing.T) {
 	sections := map[string]string{
+		"dingtalk": "client_id: ding01\nclient_secret: s",
+		"qq":       "app_id: \"102000000\"\napp_secret: abc",
+		"feishu":   "app_id: cli_0123456789abcdef\napp_secret: s3cret",
 		"telegram": `token: "123456:abc"`,
+		"discord":  `token: "MTIz.abc.def"`,
 	}
 	for kind, factory := range all.Registry() {
 		section, ok := sections[kind]
 		if !ok {
 			continue // its own package has the test
 		}
-		decode := func(into any) error { return yaml.UnmarshalWithOptions([]byte(section), into, yaml.Strict()) }
-		ch, err := factory("mine", decode, channels.Deps{})
-		if err != nil {
-			t.Fatalf("%s: %v", kind, err)
-		}
-		if ch.Name() != "mine" {
-			t.Errorf("%s: name %q", kind, ch.Name())
-		}
+		channeltest.Sections{New: factory, Rows: map[string][]string{section: nil}}.Check(t)
 	}
 	for kind := range sections {
 		if all.Registry()[kind] == nil {

@@ -39,6 +39,9 @@ type Harness struct {
 	// waiting for the channel. A platform whose people send again what was not
 	// accepted (a page that repeats its POST) does so in the background.
 	Say func(t *testing.T, s Said) (messageID string)
+	// Settled, if not nil, waits until the people whose message was taken know
+	// it, so that nobody sends again what Say sent.
+	Settled func()
 	// Shown is what the bot has put into a chat, oldest first, with edits and
 	// deletions applied. It is complete when the sending call has returned.
 	Shown func(t *testing.T, a chat.Address) []Message
@@ -51,8 +54,15 @@ type Harness struct {
 	Cut func(t *testing.T)
 	// Revoke makes the credentials invalid from now on.
 	Revoke func(t *testing.T)
-	// Lossy: the platform never repeats a message that was not acknowledged.
-	Lossy bool
+	// Ways are what this platform does otherwise than most.
+	Ways Ways
+}
+
+// Ways are peculiarities of a platform.
+type Ways struct {
+	Bare   bool // files of people come without text; Said has none beside Files
+	Lossy  bool // a message that was not acknowledged is never repeated
+	Drafts bool // only what was sent as a Draft can be edited
 }
 
 // Said is something that a person writes.

@@ -30,10 +30,14 @@ func (r *rig) filesIn() {
 	run := r.start()
 	f, ok := run.Channel.(channels.MediaFetcher)
 	r.need(ok, "Fetch")
+	text := "see"
+	if r.h.Ways.Bare {
+		text = ""
+	}
 	for i, file := range samples() {
-		r.h.Say(r.t, Said{At: r.h.Direct[0], Text: "see", Files: []File{file}})
+		r.h.Say(r.t, Said{At: r.h.Direct[0], Text: text, Files: []File{file}})
 		in := run.await(i + 1)[i]
-		if len(in.Attachments) != 1 || in.Text != "see" {
+		if len(in.Attachments) != 1 || in.Text != text {
 			r.t.Fatalf("%s: text %q, attachments %+v", file.Name, in.Text, in.Attachments)
 		}
 		a := in.Attachments[0]
@@ -89,7 +93,9 @@ func (r *rig) filesOut() {
 		caption = "look 看"
 	}
 	for i, file := range samples() {
-		refs, err := m.SendMedia(ctx, outbound(r.h.Direct[0], caption), []channels.Upload{upload(file)})
+		msg := outbound(r.h.Direct[0], caption)
+		msg.ID += file.Name // another message, not a repeat
+		refs, err := m.SendMedia(ctx, msg, []channels.Upload{upload(file)})
 		if err != nil || len(refs) != 1 {
 			r.t.Fatalf("%s: %v, %v", file.Name, refs, err)
 		}
@@ -133,7 +139,10 @@ func (r *rig) badFile() {
 	r.need(ok, "SendMedia")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	broken := errors.New("disk is gone")
+	broken, caption := errors.New("disk is gone"), ""
+	if run.Limits().Caption > 0 {
+		caption = "see"
+	}
 	for name, open := range map[string]func(context.Context) (io.ReadCloser, error){
 		"open": func(context.Context) (io.ReadCloser, error) { return nil, broken },
 		"read": func(context.Context) (io.ReadCloser, error) {
@@ -142,7 +151,7 @@ func (r *rig) badFile() {
 	} {
 		f := upload(samples()[0])
 		f.Open = open
-		_, err := m.SendMedia(ctx, outbound(r.h.Direct[0], "see"), []channels.Upload{f})
+		_, err := m.SendMedia(ctx, outbound(r.h.Direct[0], caption), []channels.Upload{f})
 		r.note(err)
 		if err == nil {
 			r.t.Errorf("%s: no error", name)

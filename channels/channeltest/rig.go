@@ -1,7 +1,6 @@
 package channeltest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ const (
 type rig struct {
 	t      *testing.T
 	h      Harness
-	log    lockedBuffer
+	log    Log
 	errs   []error
 	table  kv.Memory
 	status *channels.Status
@@ -192,15 +191,8 @@ func (run *runner) await(n int) []chat.Inbound {
 // eventually waits for a state that announces itself by nothing.
 func (r *rig) eventually(what string, is func() bool) {
 	r.t.Helper()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	late := time.After(patience)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-late:
-			r.t.Fatalf("never: %s; status %+v\nlog:\n%s", what, r.status.State(), r.log.String())
-		}
+	if !becomes(is) {
+		r.t.Fatalf("never: %s; status %+v\nlog:\n%s", what, r.status.State(), r.log.String())
 	}
 }
 
@@ -230,23 +222,6 @@ func (r *rig) noSecrets() {
 			r.t.Errorf("a secret stands in the status: %v", r.status.State())
 		}
 	}
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 func outbound(a chat.Address, text string) chat.Outbound {

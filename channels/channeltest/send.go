@@ -153,7 +153,12 @@ func (r *rig) edit() {
 	run := r.start()
 	e, ok := run.Channel.(channels.Editor)
 	r.need(ok, "Edit")
-	ref := run.send(r.h.Direct[0], "first")
+	first := outbound(r.h.Direct[0], "first")
+	first.Draft = r.h.Ways.Drafts
+	ref, err := run.trySend(first)
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for range 2 {
@@ -166,7 +171,7 @@ func (r *rig) edit() {
 	}
 	gone := ref
 	gone.ID = "999999999"
-	err := e.Edit(ctx, gone, outbound(r.h.Direct[0], "third"))
+	err = e.Edit(ctx, gone, outbound(r.h.Direct[0], "third"))
 	r.note(err)
 	if channels.KindOf(err) != channels.Rejected || err == nil {
 		r.t.Errorf("editing a message that is not there: %v, want Rejected", err)

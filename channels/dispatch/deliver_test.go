@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -13,31 +12,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"magpie/channels"
+	"magpie/channels/render"
 	"magpie/chat"
 	"magpie/internal/kv"
 	"magpie/media"
 )
 
-// counting counts the writes of a table, and fails when told to.
+// counting counts the receipts that are stored, and fails when told to.
 type counting struct {
-	kv.Memory
+	Remembered
 	mu     sync.Mutex
 	writes int
 	errs   []error
 }
 
-func (t *counting) Update(ctx context.Context, key string, v []byte, rev uint64, ttl time.Duration) (uint64, error) {
-	t.mu.Lock()
-	t.writes++
+func (c *counting) Store(ctx context.Context, r chat.Receipt) error {
+	c.mu.Lock()
+	c.writes++
 	var err error
-	if len(t.errs) > 0 {
-		err, t.errs = t.errs[0], t.errs[1:]
+	if len(c.errs) > 0 {
+		err, c.errs = c.errs[0], c.errs[1:]
 	}
-	t.mu.Unlock()
+	c.mu.Unlock()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return t.Memory.Update(ctx, key, v, rev, ttl)
+	return c.Remembered.Store(ctx, r)
 }
 
 func texts(all []shown) (out []string) {
@@ -67,8 +67,7 @@ func TestDeliverOnce(t *testing.T) {
 	if table.writes != 1 {
 		t.Errorf("%d durable writes, want 1", table.writes)
 	}
-	var r chat.Receipt
-	if found, err := load(t.Context(), table, "a", &r); err != nil || !found || len(r.Refs) != 1 || r.Refs[0].ID != "0" {
+	if r, found, err := table.Receipt(t.Context(), "a"); err != nil || !found || len(r.Refs) != 1 || r.Refs[0].ID != "0" {
 		t.Errorf("receipt %+v, found %v, err %v", r, found, err)
 	}
 	if len(events) != 1 || events[0].Kind != chat.MessageSent || events[0].Text != "a" {
@@ -77,31 +76,36 @@ func TestDeliverOnce(t *testing.T) {
 }
 
 func TestDeliverErrors(t *testing.T) {
+	unsure := failure(channels.Ambiguous)
+	blind, known := channels.Limits{Resend: true}, channels.Limits{Resend: true, RepeatKnown: time.Hour}
 	cases := []struct {
-		name   string
-		resend bool
-		errs   []error
-		want   []string // visible
-		dead   bool
-		later  bool
+		name  string
+		lim   channels.Limits
+		errs  []error
+		want  []string // visible
+		dead  bool
+		later bool
+		again int // times that it was sent after an ambiguous failure
 	}{
-		{"temporary", false, []error{failure(channels.Temporary), errors.New("unclassified")}, []string{"text"}, false, false},
-		{"rate limited", false, []error{limited(5 * time.Second), limited(0)}, []string{"text"}, false, false},
-		{"rate limited for hours", false, []error{limited(3 * time.Hour)}, nil, false, true},
-		{"rejected", false, []error{failure(channels.Rejected)}, nil, true, false},
-		{"unauthorized", false, []error{failure(channels.Unauthorized)}, nil, false, true},
-		{"ambiguous, resent", true, []error{failure(channels.Ambiguous)}, []string{"text"}, false, false},
-		{"ambiguous twice", true, []error{failure(channels.Ambiguous), failure(channels.Ambiguous)}, nil, true, false},
-		{"ambiguous, not resent", false, []error{failure(channels.Ambiguous)}, nil, true, false},
+		{"temporary", blind, []error{failure(channels.Temporary), errors.New("unclassified")}, []string{"text"}, false, false, 0},
+		{"rate limited", blind, []error{limited(5 * time.Second), limited(0)}, []string{"text"}, false, false, 0},
+		{"rate limited for hours", blind, []error{limited(3 * time.Hour)}, nil, false, true, 0},
+		{"rejected", blind, []error{failure(channels.Rejected)}, nil, true, false, 0},
+		{"unauthorized", blind, []error{failure(channels.Unauthorized)}, nil, false, true, 0},
+		{"ambiguous, resent", blind, []error{unsure}, []string{"text"}, false, false, 1},
+		// A second double would be too much; a repeat that is recognised is none.
+		{"ambiguous twice, not recognised", blind, []error{unsure, unsure}, nil, true, false, 1},
+		{"ambiguous often, recognised", known, []error{unsure, unsure, unsure, unsure}, []string{"text"}, false, false, 4},
+		{"ambiguous, not resent", channels.Limits{}, []error{unsure}, nil, true, false, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ch := newFull(channels.Limits{Resend: c.resend})
+				ch := newFull(c.lim)
 				ch.fail("send", c.errs...)
 				counts := map[string]int{}
-				table := &counting{}
-				d := New(ch, &Options{Receipts: table, Count: func(s string) { counts[s]++ }})
+				table, drafts := &counting{}, &kv.Memory{}
+				d := New(ch, &Options{Receipts: table, Drafts: drafts, Count: func(s string) { counts[s]++ }})
 				err := d.Deliver(t.Context(), message("a", "text"))
 				var dead *Undeliverable
 				if errors.As(err, &dead) != c.dead || (err != nil && !c.dead) != c.later {
@@ -110,12 +114,14 @@ func TestDeliverErrors(t *testing.T) {
 				if diff := cmp.Diff(c.want, texts(ch.visible())); diff != "" {
 					t.Error(diff)
 				}
-				var r chat.Receipt
-				if _, err := load(t.Context(), table, "a", &r); err != nil || (r.Err != "") != c.dead {
+				if r, _, err := table.Receipt(t.Context(), "a"); err != nil || (r.Err != "") != c.dead {
 					t.Errorf("receipt %+v, err %v", r, err)
 				}
-				if c.resend != (counts["resend"] == 1) || c.dead != (counts["undeliverable"] == 1) {
+				if c.again != counts["resend"] || c.dead != (counts["undeliverable"] == 1) {
 					t.Errorf("counts %v", counts)
+				}
+				if left, err := kv.List(t.Context(), drafts, ""); err != nil || len(left) != 0 {
+					t.Errorf("left over: %v, %v", left, err)
 				}
 			})
 		})
@@ -145,10 +151,10 @@ func TestDeliverGivesUpInTheEnd(t *testing.T) {
 
 // A dead letter that is put back goes on where it stopped.
 func TestResubmitted(t *testing.T) {
-	ch, table := newFull(channels.Limits{Text: 10}), &kv.Memory{}
+	ch, table, drafts := newFull(channels.Limits{Text: 10}), &Remembered{}, &kv.Memory{}
 	ch.fail("send", nil, failure(channels.Rejected))
 	out := message("a", "one two\n\nthree four")
-	d := New(ch, &Options{Receipts: table})
+	d := New(ch, &Options{Receipts: table, Drafts: drafts})
 	var dead *Undeliverable
 	if err := d.Deliver(t.Context(), out); !errors.As(err, &dead) {
 		t.Fatalf("err = %v", err)
@@ -179,14 +185,14 @@ func TestCrashBetweenParts(t *testing.T) {
 		t.Fatalf("only %d parts", len(want))
 	}
 	for crash := range want {
-		ch, table := newFull(lim), &kv.Memory{}
+		ch, kept := newFull(lim), &store{}
 		ctx, cancel := context.WithCancel(t.Context())
-		dying := &dyingTable{Table: table, after: crash, cancel: cancel}
-		if err := New(ch, &Options{Receipts: dying, Media: files}).Deliver(ctx, out); err == nil {
+		dying := kept.dying(crash, cancel)
+		if err := New(ch, &Options{Receipts: dying, Drafts: dying, Media: files}).Deliver(ctx, out); err == nil {
 			t.Fatalf("crash %d: delivered", crash)
 		}
 		cancel()
-		if err := New(ch, &Options{Receipts: table, Media: files}).Deliver(t.Context(), out); err != nil {
+		if err := New(ch, &Options{Receipts: &kept.receipts, Drafts: &kept.drafts, Media: files}).Deliver(t.Context(), out); err != nil {
 			t.Fatal(err)
 		}
 		got := ch.visible()
@@ -195,25 +201,55 @@ func TestCrashBetweenParts(t *testing.T) {
 		if crash < len(got) && len(got) == len(want)+1 {
 			got = append(got[:crash:crash], got[crash+1:]...)
 		}
+		if left, err := kv.List(t.Context(), &kept.drafts, ""); err != nil || len(left) != 0 {
+			t.Errorf("crash %d: left over: %v, %v", crash, left, err)
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("crash %d (-want +got):\n%s", crash, diff)
 		}
 	}
 }
 
-// dyingTable takes a number of writes and then ends the process.
-type dyingTable struct {
+// store is what outlives a process.
+type store struct {
+	receipts Remembered
+	drafts   kv.Memory
+}
+
+// dying takes a number of notes about what was sent and then ends the process.
+type dying struct {
 	kv.Table
+	Receipts
 	after  int
 	cancel func()
 }
 
-func (t *dyingTable) Update(ctx context.Context, key string, v []byte, rev uint64, ttl time.Duration) (uint64, error) {
-	if t.after--; t.after < 0 {
-		t.cancel()
-		return 0, errors.New("gone")
+func (s *store) dying(after int, cancel func()) *dying {
+	return &dying{Table: &s.drafts, Receipts: &s.receipts, after: after, cancel: cancel}
+}
+
+func (d *dying) last() error {
+	if d.after--; d.after < 0 {
+		d.cancel()
+		return errors.New("gone")
 	}
-	return t.Table.Update(ctx, key, v, rev, ttl)
+	return nil
+}
+
+func (d *dying) Update(ctx context.Context, key string, v []byte, rev uint64, ttl time.Duration) (uint64, error) {
+	if strings.HasSuffix(key, ".parts") {
+		if err := d.last(); err != nil {
+			return 0, err
+		}
+	}
+	return d.Table.Update(ctx, key, v, rev, ttl)
+}
+
+func (d *dying) Store(ctx context.Context, r chat.Receipt) error {
+	if err := d.last(); err != nil {
+		return err
+	}
+	return d.Receipts.Store(ctx, r)
 }
 
 // A message whose receipt could not be stored is not sent again.
@@ -270,6 +306,26 @@ func TestMinimalChannel(t *testing.T) {
 	}
 }
 
+// A text of which nothing would be seen is shown as it was written: an answer
+// is never silence.
+func TestNothingToSee(t *testing.T) {
+	for _, text := range []string{"[x]: https://a.example \"t\"\n", "[a]: b\n\n[c]: ```d"} {
+		lim := channels.Limits{Size: func(md string) int { return len(render.Plain(md)) }}
+		ch := newMinimal(lim)
+		if err := New(ch, nil).Deliver(t.Context(), message("a", text)); err != nil {
+			t.Fatal(err)
+		}
+		all := ch.visible()
+		if len(all) != 1 || !strings.Contains(render.Plain(all[0].Text), strings.TrimSpace(text)) {
+			t.Errorf("%q is shown as %+v", text, all)
+		}
+	}
+	ch := newMinimal(channels.Limits{})
+	if err := New(ch, nil).Deliver(t.Context(), message("b", " \n")); err != nil || len(ch.visible()) != 0 {
+		t.Errorf("an empty message: %v, %+v", err, ch.visible())
+	}
+}
+
 func TestAnswerPress(t *testing.T) {
 	for _, err := range []error{nil, failure(channels.Rejected)} {
 		ch := newFull(channels.Limits{})
@@ -299,16 +355,4 @@ func TestDeliverStopsWithContext(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
-}
-
-func TestReceiptIsReadable(t *testing.T) {
-	table := &kv.Memory{}
-	if err := New(newFull(channels.Limits{Text: 10}), &Options{Receipts: table}).Deliver(t.Context(), message("a:中 文", "one two\n\nthree four")); err != nil {
-		t.Fatal(err)
-	}
-	e, err := table.Get(t.Context(), "a:中 文")
-	var r chat.Receipt
-	if err != nil || json.Unmarshal(e.Value, &r) != nil || len(r.Refs) != 2 || r.ID != "a:中 文" {
-		t.Errorf("receipt %s, err %v", e.Value, err)
-	}
 }

@@ -31,11 +31,11 @@ type Files interface {
 
 // Options tune a Dispatcher. nil and zero fields have defaults.
 type Options struct {
-	// Receipts maps outbound ids to chat.Receipt, and under "<id>.parts" what
-	// has been sent of a message that is not done. nil = in memory.
-	Receipts kv.Table
-	// Drafts maps turns to the message that shows their unfinished reply.
-	// nil = in memory.
+	// Receipts say what was delivered. nil = in memory.
+	Receipts Receipts
+	// Drafts maps turns to the message that shows their unfinished reply,
+	// "<id>.parts" to what has been sent of a message that is not done, and
+	// "<id>.doubt" to since when one may have arrived. nil = in memory.
 	Drafts kv.Table
 	// Media holds the files to send. nil = there are none.
 	Media Files
@@ -47,7 +47,10 @@ type Options struct {
 	// Patience is how long temporary failures of one step are tried again.
 	// 0 = 10 min.
 	Patience time.Duration
-	Log      *slog.Logger // nil = silent
+	// BlindPause is how long to wait before a message that may have arrived is
+	// sent once more where the platform does not recognise the repeat. 0 = 5 s.
+	BlindPause time.Duration
+	Log        *slog.Logger // nil = silent
 	// Notify is told of every message that was delivered (MessageSent). It
 	// must not block.
 	Notify func(chat.Event)
@@ -92,13 +95,16 @@ func New(ch channels.Channel, o *Options) *Dispatcher {
 		d.opt = *o
 	}
 	if d.opt.Receipts == nil {
-		d.opt.Receipts = &kv.Memory{}
+		d.opt.Receipts = &Remembered{}
 	}
 	if d.opt.Drafts == nil {
 		d.opt.Drafts = &kv.Memory{}
 	}
 	if d.opt.Patience == 0 {
 		d.opt.Patience = 10 * time.Minute
+	}
+	if d.opt.BlindPause == 0 {
+		d.opt.BlindPause = blindPause
 	}
 	if d.opt.Log == nil {
 		d.opt.Log = slog.New(slog.DiscardHandler)
@@ -122,6 +128,7 @@ func New(ch channels.Channel, o *Options) *Dispatcher {
 // other error (credentials, a long rate limit, the store, ctx): try again
 // later with the same message.
 func (d *Dispatcher) Deliver(ctx context.Context, out chat.Outbound) error {
+	began := time.Now().UTC()
 	done, err := d.delivered(ctx, out)
 	if err != nil {
 		return err
@@ -145,10 +152,11 @@ func (d *Dispatcher) Deliver(ctx context.Context, out chat.Outbound) error {
 	if err != nil {
 		return fmt.Errorf("deliver %q: %w", out.ID, err)
 	}
-	if err := d.finish(ctx, out, job.progress.Refs); err != nil {
+	if err := d.finish(ctx, out, chat.Receipt{Began: began, Refs: job.progress.Refs}); err != nil {
 		return fmt.Errorf("store the receipt of %q: %w", out.ID, err)
 	}
 	draft.forget(ctx)
+	job.forget(ctx)
 	return nil
 }
 
@@ -159,10 +167,9 @@ func (d *Dispatcher) delivered(ctx context.Context, out chat.Outbound) (bool, er
 	unsaved, ok := d.unsaved[out.ID]
 	d.mu.Unlock()
 	if ok {
-		return true, d.finish(ctx, out, unsaved.Refs)
+		return true, d.finish(ctx, out, unsaved)
 	}
-	var r chat.Receipt
-	found, err := load(ctx, d.opt.Receipts, out.ID, &r)
+	r, found, err := d.opt.Receipts.Receipt(ctx, out.ID)
 	if err != nil {
 		return false, fmt.Errorf("look for a receipt of %q: %w", out.ID, err)
 	}
@@ -170,9 +177,9 @@ func (d *Dispatcher) delivered(ctx context.Context, out chat.Outbound) (bool, er
 }
 
 // finish stores the receipt: the one durable write of an ordinary message.
-func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, refs []chat.MessageRef) error {
-	r := chat.Receipt{ID: out.ID, At: time.Now().UTC(), Refs: refs}
-	err := d.store(ctx, d.opt.Receipts, out.ID, r)
+func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, r chat.Receipt) error {
+	r.ID, r.Trace, r.At = out.ID, out.Trace, time.Now().UTC()
+	err := d.receipt(ctx, r)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
@@ -183,6 +190,8 @@ func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, refs []chat.
 	}
 	delete(d.unsaved, out.ID)
 	d.opt.Count("sent")
+	d.opt.Log.InfoContext(ctx, "message sent", "session", out.Addr.Session(), "trace", out.Trace, "id", out.ID,
+		"parts", len(r.Refs), "dur", r.At.Sub(r.Began))
 	d.opt.Notify(chat.Event{
 		V: chat.Version, Kind: chat.MessageSent, At: r.At,
 		Addr: out.Addr, Trace: out.Trace, Turn: out.Turn, Text: out.ID,
@@ -193,8 +202,8 @@ func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, refs []chat.
 // giveUp leaves a receipt that says why, for those who ask what became of a
 // message. It is best effort: the dead letter is the record that counts.
 func (d *Dispatcher) giveUp(ctx context.Context, j *job, dead *Undeliverable) {
-	r := chat.Receipt{ID: j.out.ID, At: time.Now().UTC(), Refs: j.progress.Refs, Err: dead.Err.Error()}
-	if err := d.store(ctx, d.opt.Receipts, j.out.ID, r); err != nil {
+	r := chat.Receipt{ID: j.out.ID, Trace: j.out.Trace, At: time.Now().UTC(), Refs: j.progress.Refs, Err: dead.Err.Error()}
+	if err := d.receipt(ctx, r); err != nil {
 		d.opt.Log.WarnContext(ctx, "receipt of an undeliverable message not stored", "trace", j.out.Trace, "err", err)
 	}
 }
@@ -207,14 +216,15 @@ const (
 	fileTimeout = 5 * time.Minute        // one upload
 )
 
-// store writes v, and again when the store stumbles.
-func (d *Dispatcher) store(ctx context.Context, t kv.Table, key string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode %q: %w", key, err)
-	}
+func (d *Dispatcher) receipt(ctx context.Context, r chat.Receipt) error {
+	return stumble(ctx, func() error { return d.opt.Receipts.Store(ctx, r) })
+}
+
+// stumble writes, and again when the store stumbles.
+func stumble(ctx context.Context, write func() error) error {
 	for try, pause := 1, storePause; ; try, pause = try+1, pause*2 {
-		if _, err = t.Update(ctx, key, b, 0, 0); err == nil || try == storeTries {
+		err := write()
+		if err == nil || try == storeTries {
 			return err
 		}
 		if err := sleep(ctx, pause); err != nil {

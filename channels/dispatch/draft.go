@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -18,6 +19,8 @@ const (
 	draftMinimum = 24                     // runes: less is not worth a message of its own
 	draftLife    = 24 * time.Hour         // in the table of drafts
 	draftTimeout = 20 * time.Second       // one call
+	noteTimeout  = 5 * time.Second        // one visit to the table, when the call has used up its time
+	finishTries  = 5                      // of the last edit, within 15 s to 2 min; then the answer goes by itself
 	draftWindow  = 8                      // times Limits.Text: how much source the first part may need
 )
 
@@ -29,7 +32,8 @@ type draft struct {
 	turn  string
 	addr  chat.Address
 	trace string
-	ref   chat.MessageRef // zero: not sent
+	ref   chat.MessageRef // ID "": not sent, as far as is known
+	doubt time.Time       // when a try began that may have sent it; zero: none
 	shown string
 	known bool // shown is what the chat shows
 	off   bool // given up for this turn
@@ -79,7 +83,7 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 	case channels.KindOf(err) == channels.RateLimited:
 		b.d.gov.limited(b.addr, retryAfter(err))
 		return true
-	case b.ref.ID != "" && channels.KindOf(err) == channels.Temporary:
+	case b.worthwhile(channels.KindOf(err)):
 		return true
 	default:
 		b.off = true
@@ -104,26 +108,102 @@ func (b *draft) first(text string) string {
 	return parts[0]
 }
 
+// worthwhile reports whether to come back after an error.
+func (b *draft) worthwhile(kind channels.Kind) bool {
+	switch kind {
+	case channels.Temporary:
+		return b.ref.ID != "" || b.doubtful()
+	case channels.Ambiguous:
+		return b.doubtful()
+	}
+	return false
+}
+
 func (b *draft) put(ctx context.Context, text string) error {
 	if err := b.recall(ctx); err != nil {
 		return err
 	}
-	msg := chat.Outbound{
-		Meta: chat.Meta{V: chat.Version, ID: "draft:" + b.turn, Trace: b.trace, At: time.Now().UTC(), Addr: b.addr},
-		Text: text, Turn: b.turn,
-	}
-	if b.ref.ID != "" {
-		if err := b.note(ctx); err != nil {
+	if b.ref.ID == "" {
+		if same, err := b.open(ctx, text); err != nil || same {
 			return err
 		}
-		return b.d.ch.(channels.Editor).Edit(ctx, b.ref, msg)
 	}
-	ref, err := b.d.ch.Send(ctx, msg)
-	if err != nil {
+	if err := b.note(ctx); err != nil {
 		return err
 	}
-	b.ref = ref
-	return b.note(ctx)
+	return b.d.ch.(channels.Editor).Edit(ctx, b.ref, b.message(text))
+}
+
+func (b *draft) message(text string) chat.Outbound {
+	return chat.Outbound{
+		Meta: chat.Meta{V: chat.Version, ID: "draft:" + b.turn, Trace: b.trace, At: time.Now().UTC(), Addr: b.addr},
+		Text: text, Turn: b.turn, Draft: true,
+	}
+}
+
+// open sends the draft's message. After a try that may have sent it that is a
+// repeat, which the platform recognises: then the chat may show an older text,
+// and same is false.
+func (b *draft) open(ctx context.Context, text string) (same bool, err error) {
+	began := time.Now()
+	ref, err := b.d.ch.Send(ctx, b.message(text))
+	if err != nil {
+		if channels.KindOf(err) == channels.Ambiguous {
+			b.suspect(ctx, began)
+		}
+		return false, err
+	}
+	same = b.doubt.IsZero()
+	b.ref, b.doubt, b.noted = ref, time.Time{}, false
+	return same, b.note(ctx)
+}
+
+// suspect notes that the draft may have been sent by a call that began at that
+// time. It matters only where asking again is safe.
+func (b *draft) suspect(ctx context.Context, began time.Time) {
+	if !b.doubt.IsZero() || b.d.limits.RepeatKnown == 0 {
+		return
+	}
+	b.doubt = began
+	b.ref = chat.MessageRef{Channel: b.addr.Channel, Chat: b.addr.Chat}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout) // ctx may have ended the call
+	defer cancel()
+	if err := b.note(ctx); err != nil {
+		b.d.opt.Log.WarnContext(ctx, "draft that may have been sent not noted", "trace", b.trace, "err", err)
+	}
+}
+
+// doubtful reports that the draft may have been sent, and that sending it again
+// would tell.
+func (b *draft) doubtful() bool {
+	return b.ref.ID == "" && !b.doubt.IsZero() && time.Since(b.doubt) < b.d.limits.RepeatKnown
+}
+
+// there reports that the chat shows the draft, or may.
+func (b *draft) there() bool { return b.ref.ID != "" || b.doubtful() }
+
+// resolve asks the platform, by a repeat, for the message of a draft that may
+// have been sent. When it cannot be had, the draft counts as not sent.
+func (b *draft) resolve(ctx context.Context, text string) error {
+	if !b.doubtful() {
+		return nil
+	}
+	of := b.message(text).Meta
+	err := b.d.try(ctx, of, callTimeout, func(ctx context.Context) error {
+		_, err := b.open(ctx, text)
+		return err
+	})
+	if _, dead := errors.AsType[*Undeliverable](err); dead || refused(err) {
+		b.d.opt.Log.WarnContext(ctx, "a draft may have been left behind", "channel", b.d.ch.Name(), "trace", b.trace, "err", err)
+		return nil
+	}
+	return err
+}
+
+// draftNote is what the table keeps of a draft.
+type draftNote struct {
+	chat.MessageRef
+	Doubt time.Time `json:"doubt,omitzero"`
 }
 
 // note stores where the draft stands.
@@ -131,7 +211,7 @@ func (b *draft) note(ctx context.Context) error {
 	if b.noted {
 		return nil
 	}
-	value, err := json.Marshal(b.ref)
+	value, err := json.Marshal(draftNote{b.ref, b.doubt})
 	if err != nil {
 		return fmt.Errorf("encode the draft of turn %q: %w", b.turn, err)
 	}
@@ -147,11 +227,15 @@ func (b *draft) recall(ctx context.Context) error {
 	if b.asked || b.ref.ID != "" {
 		return nil
 	}
-	found, err := load(ctx, b.d.opt.Drafts, b.turn, &b.ref)
+	var n draftNote
+	found, err := load(ctx, b.d.opt.Drafts, b.turn, &n)
 	if err != nil {
 		return fmt.Errorf("look for a draft of turn %q: %w", b.turn, err)
 	}
 	b.asked, b.noted = true, found
+	if found {
+		b.ref, b.doubt = n.MessageRef, n.Doubt
+	}
 	return nil
 }
 
@@ -166,11 +250,14 @@ func (b *draft) settle(ctx context.Context, j *job) error {
 		return nil
 	}
 	msg := j.message(0, j.steps[0])
-	if !b.known || b.shown != msg.Text || len(msg.Buttons) > 0 {
-		err := b.d.try(ctx, b.addr, callTimeout, func(ctx context.Context) error {
-			return repeatable(b.d.ch.(channels.Editor).Edit(ctx, b.ref, msg))
-		})
-		switch {
+	if err := b.resolve(ctx, msg.Text); err != nil {
+		return fmt.Errorf("ask for the draft: %w", err)
+	}
+	if b.ref.ID == "" {
+		return nil // the answer goes by itself
+	}
+	if !b.known || b.shown != msg.Text || len(msg.Buttons) > 0 || b.d.limits.Seal {
+		switch err := b.finish(ctx, msg); {
 		case err == nil:
 		case refused(err):
 			b.remove(ctx)
@@ -183,10 +270,29 @@ func (b *draft) settle(ctx context.Context, j *job) error {
 	if len(j.steps) == 1 {
 		return nil
 	}
-	if err := b.d.store(ctx, b.d.opt.Receipts, j.progressKey(), j.progress); err != nil {
+	if err := j.keep(ctx); err != nil {
 		return fmt.Errorf("note the draft as sent: %w", err)
 	}
 	return nil
+}
+
+func (b *draft) meta() chat.Meta { return chat.Meta{Addr: b.addr, Trace: b.trace} }
+
+// finish makes the last edit. When it keeps failing it counts as refused: what
+// changes messages may be down where what sends them is not, and the answer
+// must not wait for it.
+func (b *draft) finish(ctx context.Context, msg chat.Outbound) error {
+	fails := 0
+	return b.d.try(ctx, b.meta(), draftTimeout, func(ctx context.Context) error {
+		err := repeatable(b.d.ch.(channels.Editor).Edit(ctx, b.ref, msg))
+		if err == nil || channels.KindOf(err) != channels.Temporary {
+			return err
+		}
+		if fails++; fails == finishTries {
+			return &channels.Error{Channel: b.d.ch.Name(), Op: "edit", Kind: channels.Rejected, Err: err}
+		}
+		return err
+	})
 }
 
 // repeatable makes an ambiguous failure an ordinary one, for calls that may be
@@ -201,8 +307,16 @@ func repeatable(err error) error {
 // remove deletes the draft's message and forgets it. Best effort: what cannot
 // be deleted stays, as the start of an answer that somebody may have read.
 func (b *draft) remove(ctx context.Context) {
+	if err := b.resolve(ctx, "…"); err != nil {
+		b.d.opt.Log.WarnContext(ctx, "draft not found", "channel", b.d.ch.Name(), "trace", b.trace, "err", err)
+		return
+	}
+	if b.ref.ID == "" {
+		b.forget(ctx)
+		return
+	}
 	if del, ok := b.d.ch.(channels.Deleter); ok {
-		err := b.d.try(ctx, b.addr, callTimeout, func(ctx context.Context) error {
+		err := b.d.try(ctx, b.meta(), callTimeout, func(ctx context.Context) error {
 			return repeatable(del.Delete(ctx, b.ref))
 		})
 		if err != nil {

@@ -168,7 +168,7 @@ func refused(err error) bool {
 
 func (j *job) upload(ctx context.Context, msg chat.Outbound, files []channels.Upload) (refs []chat.MessageRef, err error) {
 	sender := j.d.ch.(channels.MediaSender) // check and asFile have seen that it is one
-	err = j.d.try(ctx, msg.Addr, fileTimeout, func(ctx context.Context) error {
+	err = j.d.try(ctx, msg.Meta, fileTimeout, func(ctx context.Context) error {
 		refs, err = sender.SendMedia(ctx, msg, files)
 		return err
 	})

@@ -116,3 +116,35 @@ func TestTooLongForEverGoesAsFile(t *testing.T) {
 		}
 	}
 }
+
+// A file for which there is not even room to name it keeps the others not
+// back; a message that is given out again brings that file only.
+func TestLostFileKeepsNothingBack(t *testing.T) {
+	store := &media.Memory{}
+	ref, _, err := store.Put(t.Context(), "x", "", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch := newFull(channels.Limits{Text: 100, Media: map[chat.Kind]int64{chat.File: 50}})
+	out := message("a", "look")
+	for _, name := range []string{"a", "b", "c"} {
+		out.Attachments = append(out.Attachments, chat.Attachment{Kind: chat.File, Name: name, Ref: ref})
+	}
+	ch.fail("media", nil, failure(channels.Rejected), failure(channels.Rejected), nil)
+	ch.fail("send", nil, failure(channels.Rejected)) // the text goes, the note does not
+	d := New(ch, &Options{Media: store})
+	var dead *Undeliverable
+	if err := d.Deliver(t.Context(), out); !errors.As(err, &dead) {
+		t.Errorf("err = %v", err)
+	}
+	want := []shown{{Text: "look"}, {Files: []string{"file:a"}}, {Files: []string{"file:c"}}}
+	if diff := cmp.Diff(want, ch.visible()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := d.Deliver(t.Context(), out); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(append(want, shown{Files: []string{"file:b"}}), ch.visible()); diff != "" {
+		t.Errorf("given out again: (-want +got):\n%s", diff)
+	}
+}

@@ -2,12 +2,12 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"log/slog"
+	"slices"
 	"time"
-	"unicode"
+
+	"golang.org/x/sync/errgroup"
 
 	"magpie/channels"
 	"magpie/chat"
@@ -15,167 +15,131 @@ import (
 )
 
 const (
-	fetchTries   = 3
-	fetchPause   = 500 * time.Millisecond // before the second try; doubles
-	fetchTimeout = 2 * time.Minute        // one try with its reading
+	fetchAtOnce = 8                 // files; a slow server keeps a few waiting, not all
+	fetchLimit  = 150 * time.Second // of one file, all its tries and its transcript
+	listPause   = time.Second       // before a list that could not be read is read again
 )
 
-// Intake wraps next so that the files of a message are fetched before it is
-// handed on, because the platforms' links expire. Every attachment with a
-// Source and no Ref gets its true MIME type, size, a clean name and a Ref in
-// store, or says in Failed why it has none: larger than max bytes (0 = any
-// size), or not to be had after three tries. A message is never held back for
-// its files; only when ctx ends the sink returns an error.
-func Intake(next channels.Sink, fetch channels.MediaFetcher, store media.Store, max int64) channels.Sink {
-	t := &intake{fetch: fetch, store: store, max: max}
+// IntakeOptions are the parts of an Intake. Transcribe, MaxBytes and Log may
+// be left out.
+type IntakeOptions struct {
+	// Fetchers get the files of a channel, by its name.
+	Fetchers map[string]channels.MediaFetcher
+	Arrivals *media.Arrivals
+	Store    media.Store
+	// MaxBytes bounds one file; 0 = any size.
+	MaxBytes int64
+	// Transcribe writes down what is said in a stored voice message. nil = only
+	// the platforms' own transcripts.
+	Transcribe func(ctx context.Context, file chat.Attachment) (string, error)
+	Log        *slog.Logger // nil = silent
+}
+
+// Intake gets the files of messages into the media store. A message does not
+// wait for its files: Wrap notes them durably and lets the message go on to
+// its mailbox, so that a platform is acknowledged at once and a slow file
+// holds up nothing; Run fetches them right after, because the platforms' links
+// expire, and media.Arrivals.Await tells who reads the message what became of
+// them.
+type Intake struct{ opt IntakeOptions }
+
+// NewIntake returns an Intake of these parts.
+func NewIntake(o IntakeOptions) *Intake {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Intake{o}
+}
+
+// Wrap puts the noting of files before next. Every attachment that has to be
+// fetched (a Source and no Ref), or written down, gets a Pending; one that is
+// said to be too large is refused at once.
+func (t *Intake) Wrap(next channels.Sink) channels.Sink {
 	return func(ctx context.Context, in chat.Inbound) error {
-		if len(in.Attachments) > 0 {
-			in.Attachments = append([]chat.Attachment{}, in.Attachments...)
-			for i := range in.Attachments {
-				t.take(ctx, &in, i)
+		in.Attachments = slices.Clone(in.Attachments)
+		for i, a := range in.Attachments {
+			e := media.Expected{Channel: in.Addr.Channel, File: a, Chinese: speaksChinese(&in), Trace: in.Trace}
+			if !t.fetchable(e) && !t.speech(a) {
+				continue
 			}
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("fetch the files of %q: %w", in.ID, err)
+			if t.opt.MaxBytes > 0 && a.Size > t.opt.MaxBytes {
+				in.Attachments[i].Failed = t.reason(errTooLarge, e.Chinese)
+				continue
 			}
+			pending, err := t.opt.Arrivals.Expect(ctx, in.ID, i, e)
+			if err != nil {
+				return fmt.Errorf("note the files of %q: %w", in.ID, err)
+			}
+			in.Attachments[i] = pending
 		}
 		return next(ctx, in)
 	}
 }
 
-type intake struct {
-	fetch channels.MediaFetcher
-	store media.Store
-	max   int64
+// fetchable reports whether the bytes have to be got and can be.
+func (t *Intake) fetchable(e media.Expected) bool {
+	a := e.File
+	return t.opt.Fetchers[e.Channel] != nil && a.Ref == "" && a.Source != "" && a.Failed == ""
 }
 
-var errTooLarge = errors.New("larger than allowed")
-
-func (t *intake) take(ctx context.Context, in *chat.Inbound, i int) {
-	a := &in.Attachments[i]
-	if a.Ref != "" || a.Source == "" || a.Failed != "" {
-		return
-	}
-	err := errTooLarge
-	if t.max <= 0 || a.Size <= t.max {
-		err = t.tries(ctx, a)
-	}
-	a.Failed = t.reason(err, speaksChinese(in))
+// speech reports whether a file that is there, or will be, has to be written
+// down.
+func (t *Intake) speech(a chat.Attachment) bool {
+	return t.opt.Transcribe != nil && a.Kind == chat.Voice && a.Text == "" && a.Ref != "" && a.Failed == ""
 }
 
-func (t *intake) tries(ctx context.Context, a *chat.Attachment) error {
-	for try, pause := 1, fetchPause; ; try, pause = try+1, pause*2 {
-		err := t.once(ctx, a)
-		if err == nil || try == fetchTries || errors.Is(err, errTooLarge) || !passing(err) {
-			return err
+// Run fetches what was noted, by any process and at any time before, until ctx
+// ends. What it could not finish by then is left for the next Run. One Run at
+// a time is enough for all channels; a second one does the work twice.
+func (t *Intake) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		var g errgroup.Group
+		g.SetLimit(fetchAtOnce)
+		err := t.opt.Arrivals.Work(ctx, func(key string, e media.Expected) {
+			g.Go(func() error {
+				t.receive(ctx, key, e)
+				return nil
+			})
+		})
+		_ = g.Wait() // the functions return nothing else
+		if ctx.Err() == nil {
+			t.opt.Log.WarnContext(ctx, "list of files to fetch is read again", "err", err)
+			_ = sleep(ctx, listPause)
 		}
-		if sleep(ctx, max(pause, min(retryAfter(err), 10*time.Second))) != nil {
-			return err
-		}
-	}
-}
-
-// passing reports whether an error may be gone at the next try.
-func passing(err error) bool {
-	switch channels.KindOf(err) {
-	case channels.Temporary, channels.RateLimited, channels.Ambiguous:
-		return true
-	}
-	return false
-}
-
-func (t *intake) once(ctx context.Context, a *chat.Attachment) error {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	body, err := t.fetch.Fetch(ctx, *a)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	sniffed, whole := media.Sniff(&capped{r: body, left: t.max, free: t.max <= 0})
-	mime := trueType(sniffed, a.MIME)
-	name := fileName(*a, mime)
-	ref, size, err := t.store.Put(ctx, name, mime, whole)
-	if err != nil {
-		return err
-	}
-	a.Ref, a.Size, a.MIME, a.Name = ref, size, mime, name
-	if a.Kind == "" {
-		a.Kind = media.KindOf(mime)
 	}
 	return nil
 }
 
-// capped fails when more than its bytes are read.
-type capped struct {
-	r    io.Reader
-	left int64
-	free bool
+// receive brings one file to its end, unless ctx ends first.
+func (t *Intake) receive(ctx context.Context, key string, e media.Expected) {
+	file := t.complete(ctx, e)
+	if ctx.Err() != nil {
+		return
+	}
+	if err := t.opt.Arrivals.Settle(ctx, key, file); err != nil && ctx.Err() == nil {
+		t.opt.Log.ErrorContext(ctx, "outcome of a file was not stored", "channel", e.Channel, "trace", e.Trace, "err", err)
+	}
 }
 
-func (c *capped) Read(p []byte) (int, error) {
-	if c.free {
-		return c.r.Read(p)
-	}
-	if int64(len(p)) > c.left+1 {
-		p = p[:c.left+1]
-	}
-	n, err := c.r.Read(p)
-	if c.left -= int64(n); c.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
-}
-
-// trueType is what the bytes are; what the sender says counts only where the
-// bytes leave it open and it does not contradict them.
-func trueType(sniffed, declared string) string {
-	declared, _, _ = strings.Cut(strings.ToLower(declared), ";")
-	declared = strings.TrimSpace(declared)
-	major, minor, _ := strings.Cut(declared, "/")
-	office := strings.HasPrefix(minor, "vnd.openxmlformats") || strings.HasPrefix(minor, "vnd.oasis")
-	textual := major == "text" && minor != "html" || minor == "json" || minor == "yaml" || minor == "toml"
+// complete fetches the file and writes down what is said in it.
+func (t *Intake) complete(parent context.Context, e media.Expected) chat.Attachment {
+	ctx, cancel := context.WithTimeout(parent, fetchLimit)
+	defer cancel()
+	file := e.File
+	err := errNoFetcher // unless it is there, or can be fetched
 	switch {
-	case minor == "":
-	case sniffed == "" || sniffed == "application/octet-stream" && major != "image" && major != "text":
-		return declared
-	case sniffed == "text/plain" && textual, sniffed == "application/zip" && office:
-		return declared
+	case file.Ref != "":
+		err = nil
+	case t.fetchable(e):
+		err = t.tries(ctx, t.opt.Fetchers[e.Channel], &file)
 	}
-	if sniffed == "" {
-		return "application/octet-stream"
+	if file.Failed = t.reason(err, e.Chinese); err == nil && t.speech(file) {
+		if file.Text, err = t.opt.Transcribe(ctx, file); err != nil {
+			file.Failed = unwritten(e.Chinese)
+		}
 	}
-	return sniffed
-}
-
-// fileName cleans the given name, or makes one of the kind, with an ending.
-func fileName(a chat.Attachment, mime string) string {
-	name := a.Name
-	if strings.TrimSpace(name) == "" {
-		name = string(a.Kind)
+	if err != nil && parent.Err() == nil {
+		t.opt.Log.WarnContext(ctx, "file was not received whole", "channel", e.Channel, "trace", e.Trace, "kind", file.Kind, "err", err)
 	}
-	name = media.CleanName(name)
-	if !strings.Contains(name, ".") {
-		name += media.Extension(mime)
-	}
-	return name
-}
-
-// reason says in a few words, to people, why a file is missing.
-func (t *intake) reason(err error, chinese bool) string {
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, errTooLarge) && chinese:
-		return "大于 " + megabytes(t.max)
-	case errors.Is(err, errTooLarge):
-		return "larger than " + megabytes(t.max)
-	case chinese:
-		return "无法获取（" + channels.KindOf(err).String() + "）"
-	}
-	return "could not be fetched: " + channels.KindOf(err).String()
-}
-
-func speaksChinese(in *chat.Inbound) bool {
-	return strings.HasPrefix(strings.ToLower(in.From.Lang), "zh") ||
-		strings.ContainsFunc(in.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+	return file
 }

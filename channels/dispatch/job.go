@@ -2,9 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"magpie/channels"
@@ -21,6 +24,7 @@ type job struct {
 	draft    *draft // the streamed message that this one replaces, or nil
 	steps    []step
 	progress progress
+	kept     bool // the progress stands in the store
 }
 
 // step is one text, or one group of files with its caption.
@@ -31,10 +35,15 @@ type step struct {
 	last  bool // carries the buttons
 }
 
+// keepProgress is how long it is known what was sent of a message that is not
+// done.
+const keepProgress = 72 * time.Hour
+
 // progress is stored after each step but the last of a message with several.
 type progress struct {
 	Done int               `json:"done"` // steps that are finished
 	Refs []chat.MessageRef `json:"refs,omitempty"`
+	Lost []int             `json:"lost,omitempty"` // finished steps that could not be sent
 }
 
 func (j *job) run(ctx context.Context) error {
@@ -45,30 +54,90 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	if len(j.steps) > 1 {
-		if _, err := load(ctx, j.d.opt.Receipts, j.progressKey(), &j.progress); err != nil {
+		var err error
+		if j.kept, err = load(ctx, j.d.opt.Drafts, j.progressKey(), &j.progress); err != nil {
 			return fmt.Errorf("read what was sent of it: %w", err)
 		}
 	}
 	if err := j.draft.settle(ctx, j); err != nil {
 		return err
 	}
-	for n := j.progress.Done; n < len(j.steps); n = j.progress.Done {
+	return j.walk(ctx)
+}
+
+// walk goes through the steps that are left, and through those that an earlier
+// delivery has lost. Files that cannot be sent do not keep the others back, and
+// a channel that keeps what it cannot send now is given all of the message; it
+// counts as undeliverable at the end.
+func (j *job) walk(ctx context.Context) error {
+	again := j.progress.Lost
+	todo := slices.Clone(again)
+	for n := j.progress.Done; n < len(j.steps); n++ {
+		todo = append(todo, n)
+	}
+	var lost []int
+	var why error
+	for i, n := range todo {
 		refs, err := j.step(ctx, n)
-		if err != nil {
+		var dead *Undeliverable
+		switch {
+		case errors.As(err, &dead) && (len(j.steps[n].files) > 0 || kept(err)):
+			lost = append(lost, n)
+			if !kept(err) || !kept(why) { // else it says the same once more
+				why = errors.Join(why, dead.Err)
+			}
+		case err != nil:
 			return err
 		}
 		j.progress.Refs = append(j.progress.Refs, refs...)
-		j.progress.Done++
-		if j.progress.Done < len(j.steps) {
-			if err := j.d.store(ctx, j.d.opt.Receipts, j.progressKey(), j.progress); err != nil {
+		j.progress.Done = max(j.progress.Done, n+1)
+		j.progress.Lost = slices.Concat(lost, again[min(i+1, len(again)):])
+		if len(j.steps) > 1 && (j.progress.Done < len(j.steps) || len(j.progress.Lost) > 0) {
+			if err := j.keep(ctx); err != nil {
 				return fmt.Errorf("note what was sent of it: %w", err)
 			}
 		}
 	}
+	if why != nil {
+		return &Undeliverable{why}
+	}
 	return nil
 }
 
+// keeper is a refusal after which the channel tells the message itself, at the
+// next contact. What follows in the message has to wait with it.
+type keeper interface{ Kept() bool }
+
+func kept(err error) bool {
+	var k keeper
+	return errors.As(err, &k) && k.Kept()
+}
+
 func (j *job) progressKey() string { return j.out.ID + ".parts" }
+
+// keep stores the progress, for as long as a dead letter is likely to be sent
+// again.
+func (j *job) keep(ctx context.Context) error {
+	b, err := json.Marshal(j.progress)
+	if err != nil {
+		return err
+	}
+	j.kept = true
+	return stumble(ctx, func() error {
+		_, err := j.d.opt.Drafts.Update(ctx, j.progressKey(), b, 0, keepProgress)
+		return err
+	})
+}
+
+// forget removes the progress of a message that has its receipt.
+func (j *job) forget(ctx context.Context) {
+	if !j.kept {
+		return
+	}
+	if err := j.d.opt.Drafts.Delete(ctx, j.progressKey()); err != nil { // then its time ends it
+		j.d.opt.Log.DebugContext(ctx, "progress of a message not removed", "trace", j.out.Trace, "err", err)
+	}
+}
 
 // answer reacts to the press of a button. A press that the platform has
 // forgotten is no reason to hold the message back.
@@ -77,7 +146,7 @@ func (j *job) answer(ctx context.Context) error {
 	if !ok || j.out.Answer == nil {
 		return nil
 	}
-	err := j.d.try(ctx, j.out.Addr, callTimeout, func(ctx context.Context) error {
+	err := j.d.try(ctx, j.out.Meta, callTimeout, func(ctx context.Context) error {
 		return repeatable(b.AnswerPress(ctx, j.out.Addr, *j.out.Answer))
 	})
 	var dead *Undeliverable
@@ -103,13 +172,13 @@ func (j *job) plan(ctx context.Context) error {
 	caption := len(groups) > 0 && !drafted && len(j.buttons()) == 0 &&
 		lim.Caption > 0 && text != "" && j.size(text) <= lim.Caption
 	if caption {
-		j.steps = append(j.steps, step{text: text, files: groups[0]})
+		j.steps = append(j.steps, step{text: text, files: groups[0], last: true})
 		groups = groups[1:]
 	} else {
 		j.addText(text, lim.Text)
 	}
-	for i := range j.steps {
-		j.steps[i].last = i == len(j.steps)-1
+	if len(j.steps)+len(groups) == 0 { // the text may consist of what is not shown, such as definitions of links
+		j.addText(asWritten(text), lim.Text)
 	}
 	for _, g := range groups {
 		j.steps = append(j.steps, step{files: g})
@@ -121,11 +190,40 @@ func (j *job) plan(ctx context.Context) error {
 }
 
 func (j *job) addText(text string, limit int) {
+	var parts []string
 	for _, part := range render.Split(text, limit, j.d.limits.Size) {
 		if j.size(part) > 0 {
-			j.steps = append(j.steps, step{text: part})
+			parts = append(parts, part)
 		}
 	}
+	rest := ""
+	if most := j.d.limits.Parts; most > 0 && len(parts) > most && j.filesTake(text) {
+		rest = render.Join(parts[most-1:])
+		parts = parts[:most-1]
+	}
+	for i, part := range parts {
+		j.steps = append(j.steps, step{text: part, last: i == len(parts)-1})
+	}
+	if rest != "" {
+		j.steps = append(j.steps, step{files: []channels.Upload{textFile(rest)}})
+	}
+}
+
+// asWritten is a text as code, in which everything is shown; "" stays "".
+func asWritten(text string) string {
+	return strings.TrimRight("    "+strings.ReplaceAll(text, "\n", "\n    "), " \n")
+}
+
+// filesTake reports whether a text could go as a file.
+func (j *job) filesTake(text string) bool {
+	_, ok := j.d.ch.(channels.MediaSender)
+	return ok && j.d.limits.Media[chat.File] >= int64(len(text))
+}
+
+// textFile is a text as a file. Its Text is for a channel that has to tell it
+// otherwise.
+func textFile(text string) channels.Upload {
+	return upload(chat.Attachment{Kind: chat.File, Name: "message.md", MIME: "text/markdown", Size: int64(len(text)), Text: text}, text)
 }
 
 func (j *job) size(text string) int {
@@ -199,9 +297,11 @@ func (j *job) step(ctx context.Context, n int) ([]chat.MessageRef, error) {
 }
 
 // shorter sends a text that the platform found too long in smaller pieces,
-// and if even those are too long as a file.
+// and if even those are too long as a file. A channel that keeps what it cannot
+// send now is given every piece.
 func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]chat.MessageRef, error) {
 	var refs []chat.MessageRef
+	var why error
 	rest := render.Split(msg.Text, max(1, j.size(msg.Text)/2), j.d.limits.Size)
 	for i, halvings := 0, 1; i < len(rest); {
 		piece := msg
@@ -218,6 +318,9 @@ func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]
 		case err == nil:
 			refs = append(refs, ref)
 			i++
+		case kept(err):
+			why = err
+			i++
 		case channels.KindOf(err) == channels.TooLong && halvings < 4:
 			halvings++
 			left := render.Join(rest[i:])
@@ -230,15 +333,15 @@ func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]
 			return refs, verdict(err)
 		}
 	}
-	return refs, nil
+	return refs, verdict(why)
 }
 
 // asFile sends a text as a Markdown file.
 func (j *job) asFile(ctx context.Context, msg chat.Outbound, tooLong error) ([]chat.MessageRef, error) {
-	if _, ok := j.d.ch.(channels.MediaSender); !ok || j.d.limits.Media[chat.File] < int64(len(msg.Text)) {
+	if !j.filesTake(msg.Text) {
 		return nil, &Undeliverable{tooLong}
 	}
-	file := upload(chat.Attachment{Kind: chat.File, Name: "message.md", MIME: "text/markdown", Size: int64(len(msg.Text))}, msg.Text)
+	file := textFile(msg.Text)
 	msg.Text = ""
 	refs, err := j.upload(ctx, msg, []channels.Upload{file})
 	return refs, verdict(err)

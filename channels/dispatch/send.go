@@ -19,14 +19,24 @@ const (
 // try makes one call to the platform until it works or trying is useless. A
 // TooLong or Rejected error comes back as the channel gave it, for the caller
 // may know another way; final failures are *Undeliverable.
-func (d *Dispatcher) try(ctx context.Context, a chat.Address, timeout time.Duration, call func(context.Context) error) error {
+func (d *Dispatcher) try(ctx context.Context, of chat.Meta, timeout time.Duration, call func(context.Context) error) error {
+	doubt := &doubt{d: d, id: of.ID}
+	err := d.tries(ctx, of, doubt, func(ctx context.Context) error { return d.once(ctx, timeout, call) })
+	if _, dead := errors.AsType[*Undeliverable](err); err == nil || dead || refused(err) {
+		doubt.end(ctx)
+	}
+	return err
+}
+
+func (d *Dispatcher) tries(ctx context.Context, of chat.Meta, doubt *doubt, call func(context.Context) error) error {
+	a := of.Addr
 	end := time.Now().Add(d.opt.Patience)
-	resent := false
 	for pause := firstPause; ; {
 		if err := d.gov.wait(ctx, a); err != nil {
 			return err
 		}
-		err := d.once(ctx, timeout, call)
+		began := time.Now()
+		err := call(ctx)
 		if err == nil {
 			d.gov.worked()
 			return nil
@@ -47,10 +57,10 @@ func (d *Dispatcher) try(ctx context.Context, a chat.Address, timeout time.Durat
 			}
 			continue
 		case channels.Ambiguous:
-			if resent || !d.limits.Resend {
+			var again bool
+			if wait, again = doubt.again(ctx, began, end, wait); !again {
 				return &Undeliverable{err}
 			}
-			resent = true
 			d.opt.Count("resend")
 		default:
 			if time.Now().Add(wait).After(end) {
@@ -58,7 +68,7 @@ func (d *Dispatcher) try(ctx context.Context, a chat.Address, timeout time.Durat
 			}
 			d.opt.Count("retry")
 		}
-		d.opt.Log.WarnContext(ctx, "send failed, trying again", "chat", a.String(), "wait", wait, "err", err)
+		d.opt.Log.WarnContext(ctx, "send failed, trying again", "session", a.Session(), "trace", of.Trace, "wait", wait, "err", err)
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
@@ -97,7 +107,7 @@ func verdict(err error) error {
 
 // send delivers one text that should fit.
 func (d *Dispatcher) send(ctx context.Context, msg chat.Outbound) (ref chat.MessageRef, err error) {
-	err = d.try(ctx, msg.Addr, callTimeout, func(ctx context.Context) error {
+	err = d.try(ctx, msg.Meta, callTimeout, func(ctx context.Context) error {
 		ref, err = d.ch.Send(ctx, msg)
 		return err
 	})

@@ -132,8 +132,8 @@ func TestStreamedEqualsSent(t *testing.T) {
 func TestDraftSurvivesCrash(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			ch, receipts, drafts := newFull(streaming), &kv.Memory{}, &kv.Memory{}
-			opt := &Options{Receipts: receipts, Drafts: drafts, Stream: true}
+			ch, kept := newFull(streaming), &store{}
+			opt := &Options{Receipts: &kept.receipts, Drafts: &kept.drafts, Stream: true}
 			d := New(ch, opt)
 			stop := start(t, d)
 			d.Event(event(chat.TurnDelta, sentence))
@@ -161,9 +161,10 @@ func TestFinalSurvivesCrash(t *testing.T) {
 	text := strings.Repeat(sentence, 12)
 	for crash := range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			ch, receipts, drafts := newFull(streaming), &kv.Memory{}, &kv.Memory{}
+			ch, kept := newFull(streaming), &store{}
 			ctx, cancel := context.WithCancel(t.Context())
-			d := New(ch, &Options{Receipts: &dyingTable{Table: receipts, after: crash, cancel: cancel}, Drafts: drafts, Stream: true})
+			dying := kept.dying(crash, cancel)
+			d := New(ch, &Options{Receipts: dying, Drafts: dying, Stream: true})
 			stop := start(t, d)
 			d.Event(event(chat.TurnDelta, sentence))
 			pass(2 * time.Second)
@@ -173,7 +174,7 @@ func TestFinalSurvivesCrash(t *testing.T) {
 			if err == nil {
 				t.Fatal("delivered")
 			}
-			d = New(ch, &Options{Receipts: receipts, Drafts: drafts, Stream: true})
+			d = New(ch, &Options{Receipts: &kept.receipts, Drafts: &kept.drafts, Stream: true})
 			defer start(t, d)()
 			if err := d.Deliver(t.Context(), final("a", text)); err != nil {
 				t.Fatal(err)
@@ -265,6 +266,33 @@ func TestFinalWhenDraftCannotBeEdited(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// Where sending works but editing does not, the answer comes as a message of its
+// own, and long before sending itself would be given up.
+func TestFinalWhenEditingIsDown(t *testing.T) {
+	for _, kind := range []channels.Kind{channels.Temporary, channels.Ambiguous} {
+		synctest.Test(t, func(t *testing.T) {
+			ch := newFull(streaming)
+			d := New(ch, &Options{Stream: true})
+			defer start(t, d)()
+			d.Event(event(chat.TurnDelta, sentence))
+			pass(2 * time.Second)
+			for range 100 {
+				ch.fail("edit", failure(kind))
+			}
+			began := time.Now()
+			if err := d.Deliver(t.Context(), final("a", "the end")); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"the end"}, texts(ch.visible())); diff != "" {
+				t.Error(diff)
+			}
+			if took := time.Since(began); took > 2*time.Minute {
+				t.Errorf("the answer came after %v", took)
+			}
+		})
+	}
 }
 
 // The final text comes while the draft is on its way: one message all the same.

@@ -180,7 +180,7 @@ func (t *turn) leave() {
 // expire waits for the final message of a turn that is over, and takes the
 // draft away when none comes.
 func (t *turn) expire(ctx context.Context) {
-	if t.draft.ref.ID == "" {
+	if !t.draft.there() {
 		return
 	}
 	grace := time.NewTimer(finalGrace)
@@ -255,7 +255,7 @@ func (d *Dispatcher) claim(ctx context.Context, out chat.Outbound) (*draft, erro
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if t.draft.ref.ID != "" {
+		if t.draft.there() {
 			return &t.draft, nil
 		}
 	}
@@ -263,7 +263,7 @@ func (d *Dispatcher) claim(ctx context.Context, out chat.Outbound) (*draft, erro
 		return nil, nil
 	}
 	b := &draft{d: d, turn: out.Turn, addr: out.Addr, trace: out.Trace}
-	if err := b.recall(ctx); err != nil || b.ref.ID == "" {
+	if err := b.recall(ctx); err != nil || !b.there() {
 		return nil, err
 	}
 	return b, nil

@@ -32,7 +32,21 @@ type span struct {
 func (w *walker) spans(n ast.Node) []span {
 	c := collector{src: w.src}
 	c.children(n, span{})
-	return c.out
+	return w.changed(c.out)
+}
+
+// changed lets the dialect change what is no code.
+func (w *walker) changed(spans []span) []span {
+	for i := range spans {
+		if w.d.prose == nil {
+			break
+		}
+		if spans[i].style&code == 0 {
+			spans[i].text = w.d.prose(spans[i].text)
+		}
+		spans[i].link = w.d.prose(spans[i].link)
+	}
+	return spans
 }
 
 type collector struct {

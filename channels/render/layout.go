@@ -13,6 +13,7 @@ import (
 type layout struct {
 	src        string
 	seams      map[int]int // offsets of line starts that begin a block, with their rank
+	starts     []int       // the offsets in seams that begin a top-level block, in order
 	regions    []region    // fenced code and tables, in order
 	containers []container // top-level blocks whose lines have a prefix, in order
 	soft       [][2]int    // not to be cut inside if it can be avoided: links, code spans, rows
@@ -43,6 +44,7 @@ func newLayout(src string) *layout {
 		l.addContainer(n)
 	}
 	l.soft, l.firm = merge(l.soft), merge(l.firm)
+	slices.Sort(l.starts)
 	return l
 }
 
@@ -75,6 +77,9 @@ func (l *layout) block(n ast.Node, rank int) {
 			rank = atLine
 		}
 		l.seams[at] = rank
+		if rank == atBlock {
+			l.starts = append(l.starts, at)
+		}
 	}
 	if n.Pos() > at { // not between a list marker and its text
 		l.soft = append(l.soft, [2]int{at, n.Pos() + 1})
@@ -190,7 +195,7 @@ func continued(prefix string) string {
 
 // merge sorts intervals and unites those that overlap.
 func merge(in [][2]int) [][2]int {
-	slices.SortFunc(in, func(a, b [2]int) int { return a[0] - b[0] })
+	sort.Slice(in, func(a, b int) bool { return in[a][0] < in[b][0] })
 	out := in[:0]
 	for _, v := range in {
 		if k := len(out); k > 0 && v[0] < out[k-1][1] {

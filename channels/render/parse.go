@@ -11,30 +11,74 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown is the one parser of the package; it is safe for concurrent use.
-var markdown = newParser()
+// markdown holds the parsers of the package; they are safe for concurrent use.
+var markdown = newParsers()
 
-func newParser() parser.Parser {
-	return parser.NewParser(
+type parsers struct {
+	full   parser.Parser
+	blocks parser.Parser // for crowded texts: no marks inside paragraphs
+}
+
+func newParsers() parsers {
+	blocks := []parser.Option{
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
-		parser.WithInlineParsers(
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(parser.NewLinkParser(), 200),
-			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(parser.NewRawHTMLParser(), 400),
-			util.Prioritized(delimiters{chars: "*_", node: emphasis}, 500),
-			util.Prioritized(delimiters{chars: "~", most: 2, node: strikethrough}, 500),
-			util.Prioritized(delimiters{chars: "|", least: 2, most: 2, node: spoilerNode}, 500),
-			util.Prioritized(extension.NewLinkifyParser(), 999),
-		),
+	}
+	inline := parser.WithInlineParsers(
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewRawHTMLParser(), 400),
+		util.Prioritized(delimiters{chars: "*_", node: emphasis}, 500),
+		// Two tildes, not GFM's one or two: "3~5天，7~8天" is about days.
+		util.Prioritized(delimiters{chars: "~", least: 2, most: 2, node: strikethrough}, 500),
+		util.Prioritized(delimiters{chars: "|", least: 2, most: 2, node: spoilerNode}, 500),
+		util.Prioritized(extension.NewLinkifyParser(), 999),
 	)
+	return parsers{full: parser.NewParser(append(blocks, inline)...), blocks: parser.NewParser(blocks...)}
 }
 
-func parse(src []byte) ast.Node { return markdown.Parse(text.NewReader(src)) }
+func parse(src []byte) ast.Node {
+	p := markdown.full
+	if crowded(src) {
+		p = markdown.blocks
+	}
+	return p.Parse(text.NewReader(src))
+}
+
+// mostMarks is how many possible marks lines without a blank one between them
+// may hold: the parser's time grows with the square, here to a tenth of a
+// second.
+const mostMarks = 4000
+
+func crowded(src []byte) bool {
+	marks, blank := 0, true
+	for i, c := range src {
+		switch c {
+		case '\n':
+			if blank {
+				marks = 0
+			}
+			blank = true
+			continue
+		case ' ', '\t', '>':
+			continue
+		case '[', '*', '_', '`', '<':
+			marks++
+		case '~', '|':
+			if i > 0 && src[i-1] == c {
+				marks++
+			}
+		}
+		if blank = false; marks > mostMarks {
+			return true
+		}
+	}
+	return false
+}
 
 // delimiters parses paired runs of one character. It replaces goldmark's own
 // emphasis parser because CommonMark's flanking rules suppose spaces between

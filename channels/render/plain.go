@@ -7,7 +7,7 @@ var plain = &dialect{
 	heading: func(_ int, s []span) string { return spelled(s) },
 	code:    func(_, body string) string { return body },
 	quote:   func(body string) string { return "> " + strings.ReplaceAll(body, "\n", "\n> ") },
-	rule:    "———",
+	rule:    textRule,
 }
 
 // plainText is the text of spans as a reader sees it: targets of links are

@@ -11,7 +11,7 @@ package render
 import (
 	"regexp"
 	"strings"
-	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // TelegramHTML renders CommonMark as the HTML that Telegram understands
@@ -23,16 +23,65 @@ func TelegramHTML(md string) string { return render(md, telegram) }
 // TelegramSize is the length of md in UTF-16 units after Telegram has parsed
 // the entities of TelegramHTML(md); the unit of its 4096 and 1024 limits.
 func TelegramSize(md string) int {
-	n := 0
-	for _, r := range render(md, telegramText) {
-		n += utf16.RuneLen(r)
-	}
-	return n
+	return utf16Len(render(md, telegramText))
 }
 
 // Plain renders CommonMark as text without any markup, for platforms without
-// formatting and as the fall-back where a platform refuses its dialect.
-func Plain(md string) string { return render(md, plain) }
+// formatting and as the fall-back where a platform refuses its dialect. What a
+// platform would take for a mention is broken up.
+func Plain(md string) string { return inert(render(md, plain)) }
+
+// PlainProse is Plain with what is no code passed through fn: runs of text, and
+// the targets of links.
+func PlainProse(md string, fn func(string) string) string {
+	d := *plain
+	d.prose = fn
+	return inert(render(md, &d))
+}
+
+// PlainSize is the length of Plain(md) in runes.
+func PlainSize(md string) int { return utf8.RuneCountInString(Plain(md)) }
+
+// Discord renders CommonMark as Discord's Markdown. It mentions nobody and
+// hides no target behind the name of another.
+func Discord(md string) string { return render(md, discord) }
+
+// DiscordSize is the length of Discord(md) in UTF-16 units. Discord counts
+// code points against its 2000 (discord-api-docs issue 1315, read 2026-11),
+// of which there are never more.
+func DiscordSize(md string) int { return utf16Len(Discord(md)) }
+
+// DingTalk renders CommonMark as the Markdown of DingTalk's robots. It calls
+// nobody, even where its text names someone whom the request lists.
+func DingTalk(md string) string { return render(md, dingtalk) }
+
+// DingTalkSize is the length of DingTalk(md) in bytes of UTF-8. DingTalk does
+// not say what it counts; this is the most it could mean.
+func DingTalkSize(md string) int { return len(DingTalk(md)) }
+
+// QQ renders CommonMark as the Markdown of QQ's bots. It mentions nobody and
+// makes no commands to press.
+func QQ(md string) string { return render(md, qq) }
+
+// QQSize is the length of QQ(md) in runes.
+func QQSize(md string) int { return utf8.RuneCountInString(QQ(md)) }
+
+// FeishuCard renders CommonMark as the content of a markdown element in a
+// Feishu card of JSON 2.0. It mentions nobody.
+func FeishuCard(md string) string { return render(md, feishuCard) }
+
+// FeishuCardSize is how many bytes FeishuCard(md) takes in the body of a
+// request: as a string in the card's JSON, which is itself a string there.
+func FeishuCardSize(md string) int { return twiceQuoted(FeishuCard(md)) }
+
+// FeishuPost renders CommonMark as the content of a Feishu message of type
+// post: JSON with one language, zh_cn. It is for what a card was refused for,
+// so it has no markup that could be refused, and mentions nobody.
+func FeishuPost(md string) string { return postJSON(render(md, feishuPost)) }
+
+// FeishuPostSize is how many bytes FeishuPost(md) takes in the body of a
+// request.
+func FeishuPostSize(md string) int { return onceQuoted(FeishuPost(md)) }
 
 // clean makes md valid UTF-8 with \n line ends, without control characters and
 // without towers of quotes.

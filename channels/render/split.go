@@ -2,6 +2,7 @@ package render
 
 import (
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -40,7 +41,6 @@ func Split(md string, limit int, size func(string) int) []string {
 		if p := s.part(from, to); strings.TrimSpace(p) != "" {
 			parts = append(parts, p)
 		}
-		s.bytes = max(to-from, 16)
 		from = s.skip(to)
 	}
 	return parts
@@ -50,15 +50,19 @@ type splitter struct {
 	*layout
 	limit int
 	size  func(string) int
-	bytes int // the last part's length: a first guess for the next
+	bytes int // how long a full part was: a first guess for the next
 }
 
 // dropWide forgets regions whose wrapping alone would fill half a part: they
 // are cut like text.
 func (s *splitter) dropWide() {
-	kept := s.regions[:0]
+	kept, wide := s.regions[:0], map[string]bool{}
 	for _, r := range s.regions {
-		if s.size(r.open+"x\n"+r.shut+joinInside) <= s.limit/2 {
+		wrapped := r.open + "x\n" + r.shut + joinInside
+		if _, known := wide[wrapped]; !known {
+			wide[wrapped] = s.size(wrapped) > s.limit/2
+		}
+		if !wide[wrapped] {
 			kept = append(kept, r)
 		}
 	}
@@ -100,14 +104,18 @@ func (s *splitter) smallest(from int) int {
 	return from + n
 }
 
-// fit finds, up to a hundredth, how far the part that starts at from can
+// near is what part of a limit fit may leave unused: to come closer costs
+// another rendering, and the place to cut is mostly farther back anyway.
+const near = 32
+
+// fit finds, up to a small rest, how far the part that starts at from can
 // reach. It guesses by the ratio of bytes to size found so far, so that a
 // part is measured a few times only.
 func (s *splitter) fit(from int) int {
 	bound := s.bound(from)
 	low, high := from, bound+1 // low fits, high does not
 	guess := min(bound, from+s.bytes)
-	for high-low > 1+(low-from)/100 {
+	for high-low > 1+(low-from)/near {
 		guess = s.runeStart(guess)
 		if guess <= low {
 			guess = min(s.runeEnd(low+1), high-1)
@@ -116,15 +124,16 @@ func (s *splitter) fit(from int) int {
 			}
 		}
 		size := s.measure(from, guess)
+		aim := from + int(int64(guess-from)*int64(s.limit)/int64(max(size, 1)))
+		s.bytes = min(max(aim-from-(aim-from)/(2*near), 16), 8*(guess-from))
 		if size <= s.limit {
 			low = guess
-			if s.limit-size <= s.limit/100 && s.limit > 100 {
+			if s.limit-size <= s.limit/near && s.limit > 100 {
 				break
 			}
 		} else {
 			high = guess
 		}
-		aim := from + int(int64(guess-from)*int64(s.limit)/int64(max(size, 1)))
 		switch {
 		case high > bound: // still looking for an upper end
 			guess = min(bound, max(aim, low+(low-from)/2+1), from+8*(guess-from))
@@ -179,6 +188,9 @@ func (s *splitter) best(from, most int) int {
 	if s.src[most] == '\n' { // dropped at the seam, or with the line
 		most++
 	}
+	if pos := s.lastBlock(from, most); pos > from {
+		return pos
+	}
 	var strict, loose, desperate [ranks]int
 	text, state := s.src[from:s.window(most)], -1
 	for pos := from; len(text) > 0; {
@@ -207,6 +219,22 @@ func (s *splitter) best(from, most int) int {
 			if pos > from {
 				return pos
 			}
+		}
+	}
+	return from
+}
+
+// lastBlock is what best would return if a block begins at a good place, found
+// without looking at every character.
+func (s *splitter) lastBlock(from, most int) int {
+	end, _ := slices.BinarySearch(s.starts, most+1)
+	for i := end - 1; i >= 0; i-- {
+		pos := s.starts[i]
+		if (pos-from)*100 < fills[atBlock]*(most-from) {
+			break
+		}
+		if s.src[pos] != '\n' && s.seams[pos] == atBlock && !within(s.firm, pos) && !within(s.soft, pos) && !s.inPrefix(pos) {
+			return pos
 		}
 	}
 	return from

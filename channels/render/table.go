@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/rivo/uniseg"
-	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
@@ -12,15 +11,37 @@ import (
 // cell sticks out instead of pushing all others off a phone's screen.
 const widest = 40
 
-// table writes a table with aligned columns. Chinese characters and emoji
+// grid is a table: the head, then the rows.
+type grid struct {
+	rows  [][][]span
+	align []extast.Alignment
+}
+
+func (w *walker) table(n *extast.Table) []block {
+	g := grid{align: n.Alignments}
+	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
+		var row [][]span
+		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
+			row = append(row, w.spans(c))
+		}
+		g.rows = append(g.rows, row)
+	}
+	*w.tables++
+	if w.d.table == nil || w.d.tables > 0 && *w.tables > w.d.tables {
+		return w.code("", g.columns())
+	}
+	return []block{{text: w.d.table(g), solid: true}}
+}
+
+// columns writes a table with aligned columns. Chinese characters and emoji
 // count two columns, as monospaced fonts show them.
-func (w *walker) table(n *extast.Table) string {
+func (g grid) columns() string {
 	var rows [][]string
 	var widths []int
-	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
+	for _, cells := range g.rows {
 		var row []string
-		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
-			text := w.cell(c)
+		for _, c := range cells {
+			text := strings.Join(strings.Fields(spelled(c)), " ")
 			if len(row) == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -33,7 +54,7 @@ func (w *walker) table(n *extast.Table) string {
 	}
 	lines := make([]string, 0, len(rows)+1)
 	for i, row := range rows {
-		lines = append(lines, tableRow(row, widths, n.Alignments))
+		lines = append(lines, tableRow(row, widths, g.align))
 		if i == 0 {
 			lines = append(lines, tableRule(widths))
 		}
@@ -41,8 +62,42 @@ func (w *walker) table(n *extast.Table) string {
 	return strings.Join(lines, "\n")
 }
 
-func (w *walker) cell(n ast.Node) string {
-	return strings.Join(strings.Fields(spelled(w.spans(n))), " ")
+// items writes a table as a list, for platforms without tables: one item for
+// each row, its first cell in bold, the others behind the names of their
+// columns.
+func (g grid) items(f *flavor) string {
+	if len(g.rows) == 1 {
+		return f.inline(embolden(g.line(0)))
+	}
+	var lines []string
+	for r := 1; r < len(g.rows); r++ {
+		lines = append(lines, "- "+f.line(g.line(r), false))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// line is a row of items; row 0 is the head alone.
+func (g grid) line(r int) []span {
+	var out []span
+	for i, cell := range g.rows[r] {
+		cell = trimSpans(cell)
+		if len(cell) == 0 {
+			continue
+		}
+		if len(out) > 0 {
+			out = append(out, span{text: " · "})
+		}
+		if r > 0 && i == 0 {
+			cell = embolden(cell)
+		}
+		if r > 0 && i > 0 && i < len(g.rows[0]) {
+			if head := trimSpans(g.rows[0][i]); len(head) > 0 {
+				out = append(append(out, head...), span{text: ": "})
+			}
+		}
+		out = append(out, cell...)
+	}
+	return out
 }
 
 func tableRow(row []string, widths []int, align []extast.Alignment) string {
@@ -72,4 +127,19 @@ func tableRule(widths []int) string {
 		parts[i] = strings.Repeat("-", max(n, 1))
 	}
 	return strings.Join(parts, "-+-")
+}
+
+// rule is the delimiter of a column of a Markdown table.
+func rule(g grid, column int) string {
+	if column < len(g.align) {
+		switch g.align[column] {
+		case extast.AlignLeft:
+			return ":--"
+		case extast.AlignRight:
+			return "--:"
+		case extast.AlignCenter:
+			return ":-:"
+		}
+	}
+	return "---"
 }

@@ -12,7 +12,7 @@ var telegram = &dialect{
 	heading: func(_ int, s []span) string { return telegramInline(embolden(s)) },
 	code:    telegramCode,
 	quote:   telegramQuote,
-	rule:    "———",
+	rule:    textRule,
 }
 
 // telegramText is what is left of the telegram dialect once its tags are
@@ -22,7 +22,7 @@ var telegramText = &dialect{
 	heading: func(_ int, s []span) string { return plainText(s) },
 	code:    func(_, body string) string { return body },
 	quote:   func(body string) string { return body },
-	rule:    "———",
+	rule:    textRule,
 }
 
 // A quote with more lines or runes than this is shown folded.

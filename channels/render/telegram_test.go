@@ -15,20 +15,24 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestGolden(t *testing.T) {
 	for name, fn := range map[string]func(string) string{"telegram.html": TelegramHTML, "plain.txt": Plain} {
-		got := fn(sample(t))
-		path := "testdata/all." + name
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
+		golden(t, "testdata/all."+name, fn(sample(t)))
+	}
+}
+
+// golden holds got against a file, or writes it with -update.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", path, diff)
-		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -27,8 +25,6 @@ const (
 	pollMargin = 15 * time.Second
 	// maxAnswer bounds an answer in bytes; 100 long updates are under 4 MB.
 	maxAnswer = 32 << 20
-	// idleConns keeps enough connections for many chats at once.
-	idleConns = 64
 )
 
 // client calls methods of the Bot API through the SDK. The SDK's own logger
@@ -37,29 +33,13 @@ const (
 type client struct {
 	name, token, base string
 	http              *http.Client
-	own               bool // the connections are ours to close
+	closeIdle         func() // its connections, if they are its own
 }
 
 func newClient(name, token, base string, given *http.Client) *client {
-	c := &client{name: name, token: token, base: base, own: given == nil}
-	var h http.Client
-	if given != nil {
-		h = *given
-	} else {
-		tr := http.DefaultTransport.(*http.Transport).Clone()
-		tr.MaxIdleConns, tr.MaxIdleConnsPerHost = idleConns, idleConns
-		h.Transport = tr
-	}
-	h.Timeout = 0 // each call has its own bound; a long poll must outlast it
-	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http = &h
+	c := &client{name: name, token: token, base: base}
+	c.http, c.closeIdle = channels.HTTPClient(given)
 	return c
-}
-
-func (c *client) closeIdle() {
-	if c.own {
-		c.http.CloseIdleConnections()
-	}
 }
 
 // call calls a method and returns its result; errors are *channels.Error.
@@ -130,8 +110,7 @@ type exchange struct {
 // Do implements tgbotapi.HTTPClient.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	x.body = req.Body
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { x.wrote.Store(true) }}
-	resp, err := x.http.Do(req.WithContext(httptrace.WithClientTrace(x.ctx, trace)))
+	resp, err := x.http.Do(req.WithContext(channels.Sent(x.ctx, &x.wrote)))
 	if err != nil {
 		return nil, err
 	}
@@ -150,23 +129,11 @@ type limited struct {
 func (c *client) download(ctx context.Context, path string) (io.ReadCloser, error) {
 	const op = "download"
 	at := c.base + "/file/bot" + c.token + "/" + (&url.URL{Path: path}).EscapedPath()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	body, kind, err := channels.Download(ctx, c.http, at)
 	if err != nil {
-		return nil, c.fail(op, channels.Rejected, c.clean(err))
+		return nil, c.fail(op, kind, c.clean(err))
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, c.fail(op, channels.Temporary, c.clean(err))
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp.Body, nil
-	}
-	defer resp.Body.Close()
-	kind := channels.Temporary
-	if resp.StatusCode/100 == 4 && resp.StatusCode != http.StatusTooManyRequests {
-		kind = channels.Rejected
-	}
-	return nil, c.fail(op, kind, fmt.Errorf("HTTP status %d", resp.StatusCode))
+	return body, nil
 }
 
 // clean takes the URL, and with it the token, out of an error. Only the cause

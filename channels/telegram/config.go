@@ -3,10 +3,10 @@ package telegram
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 
+	"magpie/channels"
 	"magpie/chat"
 )
 
@@ -54,9 +54,7 @@ func (c *Config) complete() error {
 	case !tokenShape.MatchString(string(c.Token)):
 		errs = append(errs, errors.New("token: holds characters that no token has; expected the form 123456:ABC-def"))
 	}
-	if err := checkURL(c.APIBase, true); err != nil {
-		errs = append(errs, fmt.Errorf("api_base: %w", err))
-	}
+	errs = append(errs, channels.CheckURL("api_base", c.APIBase))
 	switch c.Mode {
 	case modePoll:
 	case modeWebhook:
@@ -74,21 +72,9 @@ func (c *Config) checkWebhook() (errs []error) {
 	if c.PublicURL == "" {
 		return append(errs, errors.New("public_url: mode webhook needs the https address under which Telegram reaches this program"))
 	}
-	// Only a Bot API server of one's own calls plain http.
-	if err := checkURL(c.PublicURL, c.APIBase != publicAPI); err != nil {
-		errs = append(errs, fmt.Errorf("public_url: %w", err))
+	schemes := []string{"https"}
+	if c.APIBase != publicAPI {
+		schemes = nil // only a Bot API server of one's own calls plain http
 	}
-	return errs
-}
-
-// checkURL never repeats the address: it may hold a password.
-func checkURL(s string, plainHTTP bool) error {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("not an address such as https://example.org")
-	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !plainHTTP) {
-		return fmt.Errorf("scheme %q is not accepted; use https", u.Scheme)
-	}
-	return nil
+	return append(errs, channels.CheckURL("public_url", c.PublicURL, schemes...))
 }

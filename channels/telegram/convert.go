@@ -98,6 +98,7 @@ func (t *Telegram) inbound(m *message, w words) *chat.Inbound {
 		Origin: chat.FromPerson, From: m.sender(), MessageID: strconv.FormatInt(m.ID, 10),
 		Text: m.describe(w.text), Attachments: m.attachments(),
 		ReplyTo: m.quoted(me), Direct: m.Chat.private(), Mentioned: w.mentioned,
+		Forwarded: m.forwardedFrom() != "",
 	}
 	if in.ReplyTo != nil && in.ReplyTo.Mine {
 		in.Mentioned = true

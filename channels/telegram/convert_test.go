@@ -1,40 +1,16 @@
 package telegram
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/telegram"
 )
-
-// sample is an update with what becomes of it.
-type sample struct {
-	Name   string          `json:"name"`
-	Update json.RawMessage `json:"update"`
-	Want   *chat.Inbound   `json:"want"`
-	Skip   string          `json:"skip"`
-}
-
-func samples(t testing.TB) []sample {
-	t.Helper()
-	data, err := os.ReadFile("testdata/updates.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []sample
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // offline is a channel that knows its bot and is never run.
 func offline() *Telegram {
@@ -44,22 +20,17 @@ func offline() *Telegram {
 	return t
 }
 
+const updates = "testdata/updates.json"
+
 func TestUpdates(t *testing.T) {
 	tg := offline()
-	for _, s := range samples(t) {
-		t.Run(s.Name, func(t *testing.T) {
-			ev := tg.event(s.Update)
-			if !ev.known {
-				t.Error("the update's id is not known")
-			}
-			if diff := cmp.Diff(s.Want, ev.in); diff != "" {
-				t.Errorf("inbound (-want +got):\n%s", diff)
-			}
-			if ev.skip != s.Skip {
-				t.Errorf("skipped for %q, want %q", ev.skip, s.Skip)
-			}
-		})
-	}
+	channeltest.Convert(t, updates, func(t *testing.T, raw []byte) (*chat.Inbound, string) {
+		ev := tg.event(raw)
+		if !ev.known {
+			t.Error("the update's id is not known")
+		}
+		return ev.in, ev.skip
+	})
 }
 
 func TestBrokenUpdates(t *testing.T) {
@@ -96,8 +67,8 @@ func TestLongText(t *testing.T) {
 // Whatever comes, an event is an inbound message or a named skip, and its text
 // is valid.
 func FuzzUpdate(f *testing.F) {
-	for _, s := range samples(f) {
-		f.Add([]byte(s.Update))
+	for _, s := range channeltest.Samples(f, updates) {
+		f.Add([]byte(s.Payload))
 	}
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":1},"text":"\ud800","entities":[{"type":"pre","offset":0,"length":1}]}}`))
 	tg := offline()

@@ -23,39 +23,6 @@ const (
 	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 )
 
-// gate lets webhook calls in while Run is running.
-type gate struct {
-	mu      sync.Mutex
-	in      *intake // nil: closed
-	done    <-chan struct{}
-	working sync.WaitGroup
-}
-
-func (g *gate) open(in *intake, done <-chan struct{}) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.in, g.done = in, done
-}
-
-// shut closes the gate and waits for the calls inside.
-func (g *gate) shut() {
-	g.mu.Lock()
-	g.in = nil
-	g.mu.Unlock()
-	g.working.Wait()
-}
-
-// enter returns nil when the gate is closed; else leave must be called.
-func (g *gate) enter() (in *intake, done <-chan struct{}, leave func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.in == nil {
-		return nil, nil, nil
-	}
-	g.working.Add(1)
-	return g.in, g.done, g.working.Done
-}
-
 // hookURL is where Telegram calls.
 func (t *Telegram) hookURL() string { return t.cfg.PublicURL + "/hooks/" + t.name }
 
@@ -74,9 +41,9 @@ func (t *Telegram) serveHook(ctx context.Context, in *intake) error {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { in.run(ctx) })
-	t.hook.open(in, ctx.Done())
-	defer t.hook.shut()
-	defer cancel() // before shut: it ends the calls inside
+	t.hook.Open(ctx, in)
+	defer t.hook.Shut()
+	defer cancel() // before Shut: it ends the calls inside
 	tick := time.NewTicker(t.pace.hook)
 	defer tick.Stop()
 	started := t.deps.Now()
@@ -90,7 +57,7 @@ func (t *Telegram) serveHook(ctx context.Context, in *intake) error {
 		case err == nil:
 			t.deps.Status.Connected()
 		case ctx.Err() != nil:
-		case final(err):
+		case channels.Final(err):
 			return err
 		default:
 			t.trouble(err)
@@ -138,8 +105,8 @@ func (t *Telegram) serveUpdate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "POST only", http.StatusMethodNotAllowed)
 		return
 	}
-	in, done, leave := t.hook.enter()
-	if in == nil {
+	in, ctx, leave, ok := t.hook.Enter(r.Context())
+	if !ok {
 		http.Error(w, "not running", http.StatusServiceUnavailable)
 		return
 	}
@@ -155,17 +122,6 @@ func (t *Telegram) serveUpdate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "body cannot be read", http.StatusBadRequest)
 		return
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	wg.Go(func() { // the end of Run ends this call
-		select {
-		case <-done:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
 	if err := in.take(ctx, t.event(raw)); err != nil {
 		t.deps.Log.Warn("an update was not stored and will come again", "err", err)
 		http.Error(w, "not stored", http.StatusServiceUnavailable)

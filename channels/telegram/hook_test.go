@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/telegram"
 )
@@ -35,7 +36,7 @@ func hooked(t *testing.T, d channels.Deps) (*world, *Telegram, *httptest.Server)
 
 func post(t *testing.T, url, secret, body string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(bounded(t), http.MethodPost, url+"/hooks/"+instance, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(channeltest.Bounded(t), http.MethodPost, url+"/hooks/"+instance, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestWebhook(t *testing.T) {
 	w.Push(`{"message":7}`)
 	w.Say(fake.Said{From: ann, Text: "two"})
 	for _, want := range []string{"one", "album", "two"} {
-		if in := r.next(t); in.Text != want || (want == "album" && len(in.Attachments) != 3) {
+		if in := r.Next(t); in.Text != want || (want == "album" && len(in.Attachments) != 3) {
 			t.Errorf("got %+v, want %q", in, want)
 		}
 	}
@@ -71,13 +72,13 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("secret %q: %d, want %d", secret, code, want)
 		}
 	}
-	if in := r.next(t); in.Text != "hello" || in.ID != "telegram:telegram:11:1" {
+	if in := r.Next(t); in.Text != "hello" || in.ID != "telegram:telegram:11:1" {
 		t.Errorf("got %+v", in)
 	}
 	if code := post(t, front.URL, hookSecret, strings.Repeat("x", maxUpdate+1)); code != 200 {
 		t.Errorf("an endless update: %d, and Telegram would repeat it for ever", code)
 	}
-	if err := r.stop(); err != nil {
+	if err := r.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if code := post(t, front.URL, hookSecret, hello); code != http.StatusServiceUnavailable {
@@ -157,14 +158,14 @@ func TestWebhookIsKept(t *testing.T) {
 	w, tg, _ := hooked(t, channels.Deps{})
 	r := start(t, tg)
 	w.Say(fake.Said{From: ann, Text: "one"})
-	one := r.next(t)
-	if _, err := tg.api.call(bounded(t), "deleteWebhook", nil); err != nil {
+	one := r.Next(t)
+	if _, err := tg.api.call(channeltest.Bounded(t), "deleteWebhook", nil); err != nil {
 		t.Fatal(err)
 	}
 	w.Say(fake.Said{From: ann, Text: "two"})
-	in := r.next(t)
+	in := r.Next(t)
 	if in.ID == one.ID { // the webhook went before its 200 was read: Telegram brings the update again
-		in = r.next(t)
+		in = r.Next(t)
 	}
 	if in.Text != "two" {
 		t.Errorf("got %q", in.Text)
@@ -173,7 +174,7 @@ func TestWebhookIsKept(t *testing.T) {
 	bad := plain.channel(t, channels.Deps{}, func(c *Config) {
 		c.Mode, c.WebhookSecret, c.PublicURL = modeWebhook, hookSecret, "http://bot.invalid"
 	})
-	err := bad.Run(bounded(t), func(context.Context, chat.Inbound) error { return nil })
+	err := bad.Run(channeltest.Bounded(t), func(context.Context, chat.Inbound) error { return nil })
 	if channels.KindOf(err) != channels.Rejected || !strings.Contains(err.Error(), "HTTPS") {
 		t.Errorf("Run returned %v", err)
 	}

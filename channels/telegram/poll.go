@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -46,19 +45,19 @@ func (t *Telegram) receive(ctx context.Context, in *intake) error {
 	wg.Go(func() { in.run(ctx) })
 	p := &poller{t: t, in: in, stored: map[int64]bool{}}
 	defer p.acknowledge(ctx)
-	wait, storing, probe := t.backoff(), t.backoff(), false
-	storing.most = min(storing.most, storePause)
+	wait, probe := t.backoff(), false
+	storing := channels.NewBackoff(t.pace.retry, min(t.pace.retryMax, storePause))
 	for ctx.Err() == nil {
 		batch, err := p.fetch(ctx, probe)
 		if err == nil {
 			t.deps.Status.Connected()
 			probe = false
-			wait.reset()
+			wait.Reset()
 			if err := p.handle(ctx, batch); err != nil && ctx.Err() == nil {
 				t.deps.Log.Warn("updates were not stored and will come again", "err", err)
-				storing.pause(ctx, err)
+				storing.Pause(ctx, err)
 			} else {
-				storing.reset()
+				storing.Reset()
 			}
 			continue
 		}
@@ -70,7 +69,7 @@ func (t *Telegram) receive(ctx context.Context, in *intake) error {
 		}
 		t.trouble(p.explain(ctx, err))
 		probe = true
-		wait.pause(ctx, err)
+		wait.Pause(ctx, err)
 	}
 	return nil
 }
@@ -192,27 +191,6 @@ func (p *poller) acknowledge(ctx context.Context) {
 	}
 }
 
-// backoff is a growing pause with jitter.
-type backoff struct{ first, most, next time.Duration }
-
-func (t *Telegram) backoff() *backoff {
-	return &backoff{first: t.pace.retry, most: t.pace.retryMax, next: t.pace.retry}
-}
-
-func (b *backoff) reset() { b.next = b.first }
-
-// pause waits, longer each time, and as long as the platform asked for.
-func (b *backoff) pause(ctx context.Context, err error) {
-	wait := b.next/2 + rand.N(b.next/2+1)
-	b.next = min(2*b.next, b.most)
-	var ce *channels.Error
-	if errors.As(err, &ce) {
-		wait = max(wait, ce.RetryAfter)
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+func (t *Telegram) backoff() *channels.Backoff {
+	return channels.NewBackoff(t.pace.retry, t.pace.retryMax)
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/telegram"
 	"magpie/internal/kv"
@@ -33,7 +34,7 @@ func TestAlbum(t *testing.T) {
 	w := newWorld(t, nil)
 	r := start(t, w.channel(t, channels.Deps{}))
 	first := w.Say(fake.Said{From: ann, Text: "the trip", Files: pictures(3)})
-	in := r.next(t)
+	in := r.Next(t)
 	if len(in.Attachments) != 3 || in.Text != "the trip" || in.ID != fmt.Sprintf("telegram:telegram:%d:%d", ann, first) {
 		t.Errorf("album: %+v", in)
 	}
@@ -42,7 +43,7 @@ func TestAlbum(t *testing.T) {
 	w.Say(fake.Said{From: ann, Text: "after"})
 	var got []string
 	for range 3 {
-		in := r.next(t)
+		in := r.Next(t)
 		got = append(got, fmt.Sprintf("%d %s", len(in.Attachments), in.Text))
 	}
 	if diff := cmp.Diff([]string{"2 ", "10 ", "0 after"}, got); diff != "" {
@@ -167,10 +168,10 @@ func TestPoisonedBatch(t *testing.T) {
 	w.Push(`{}`)
 	w.Say(fake.Said{From: ann, Text: "after"})
 	r := start(t, w.channel(t, channels.Deps{}))
-	if a, b := r.next(t), r.next(t); a.Text != "before" || b.Text != "after" {
+	if a, b := r.Next(t), r.Next(t); a.Text != "before" || b.Text != "after" {
 		t.Errorf("got %q and %q", a.Text, b.Text)
 	}
-	if err := r.stop(); err != nil {
+	if err := r.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.Pending(); n != 0 {
@@ -248,7 +249,7 @@ func TestBacklog(t *testing.T) {
 	r := start(t, w.channel(t, channels.Deps{}))
 	next := map[string]int{}
 	for range 3 * each {
-		in := r.next(t)
+		in := r.Next(t)
 		if in.Text != fmt.Sprint(next[in.From.ID]) {
 			t.Fatalf("%s: got %s, want %d", in.From.Name, in.Text, next[in.From.ID])
 		}
@@ -261,20 +262,20 @@ func TestConflicts(t *testing.T) {
 	status := channels.NewStatus(nil)
 	r := start(t, w.channel(t, channels.Deps{Status: status}))
 	w.Say(fake.Said{From: ann, Text: "one"})
-	r.next(t)
+	r.Next(t)
 	// Another program sets a webhook and later polls.
 	tg := w.channel(t, channels.Deps{})
-	if _, err := tg.api.call(bounded(t), "setWebhook", map[string]string{"url": "https://127.0.0.1:1/x"}); err != nil {
+	if _, err := tg.api.call(channeltest.Bounded(t), "setWebhook", map[string]string{"url": "https://127.0.0.1:1/x"}); err != nil {
 		t.Fatal(err)
 	}
 	w.Fail(fake.Fault{Method: "getUpdates", Code: 409, Text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"})
 	w.Say(fake.Said{From: ann, Text: "two"})
-	if in := r.next(t); in.Text != "two" {
+	if in := r.Next(t); in.Text != "two" {
 		t.Errorf("got %q", in.Text)
 	}
 	w.Fail(fake.Fault{Method: "getUpdates", Code: 409, Text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"})
 	w.Say(fake.Said{From: ann, Text: "three"})
-	if in := r.next(t); in.Text != "three" {
+	if in := r.Next(t); in.Text != "three" {
 		t.Errorf("got %q", in.Text)
 	}
 	if got := status.State().LastError; !strings.Contains(got, "another program polls with the same token") {
@@ -289,13 +290,13 @@ func TestStart(t *testing.T) {
 	w.Fail(fake.Fault{Method: "deleteWebhook", Code: 429, Text: "Too Many Requests: retry after 1"})
 	w.Say(fake.Said{From: ann, Text: "hello"})
 	r := start(t, w.channel(t, channels.Deps{}))
-	if in := r.next(t); in.Text != "hello" {
+	if in := r.Next(t); in.Text != "hello" {
 		t.Errorf("got %q", in.Text)
 	}
 	for _, token := range []chat.Secret{"123456:wrong-wrong", "nonsense"} {
 		status := channels.NewStatus(nil)
 		bad := w.channel(t, channels.Deps{Status: status}, func(c *Config) { c.Token = token })
-		err := bad.Run(bounded(t), func(context.Context, chat.Inbound) error { return nil })
+		err := bad.Run(channeltest.Bounded(t), func(context.Context, chat.Inbound) error { return nil })
 		var ce *channels.Error
 		if !errors.As(err, &ce) || ce.Kind != channels.Unauthorized || strings.Contains(err.Error(), string(token)) {
 			t.Errorf("run with a wrong token: %v", err)
@@ -327,19 +328,19 @@ func TestGroupMoves(t *testing.T) {
 	r := start(t, w.channel(t, channels.Deps{Table: &table}))
 	w.Migrate(crowd, -100900)
 	w.Say(fake.Said{From: ann, Chat: -100900, Text: "here now"})
-	r.next(t)
-	if _, err := r.Send(bounded(t), chat.Outbound{Meta: chat.Meta{Addr: at(crowd)}, Text: "one"}); err != nil {
+	r.Next(t)
+	if _, err := r.Send(channeltest.Bounded(t), chat.Outbound{Meta: chat.Meta{Addr: at(crowd)}, Text: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.Calls("sendMessage"); n != 1 {
 		t.Errorf("%d calls although the new id is known", n)
 	}
-	if err := r.stop(); err != nil {
+	if err := r.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	again := w.channel(t, channels.Deps{Table: &table})
 	for _, text := range []string{"two", "three"} { // not running yet: the platform tells
-		if _, err := again.Send(bounded(t), chat.Outbound{Meta: chat.Meta{Addr: at(crowd)}, Text: text}); err != nil {
+		if _, err := again.Send(channeltest.Bounded(t), chat.Outbound{Meta: chat.Meta{Addr: at(crowd)}, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -350,7 +351,7 @@ func TestGroupMoves(t *testing.T) {
 		t.Errorf("the new group shows %+v", shown)
 	}
 	var stored string
-	if e, err := table.Get(bounded(t), "moved."+at(crowd).Chat); err == nil {
+	if e, err := table.Get(channeltest.Bounded(t), "moved."+at(crowd).Chat); err == nil {
 		stored = string(e.Value)
 	}
 	if stored != "-100900" {

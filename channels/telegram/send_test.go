@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/telegram"
 )
@@ -29,7 +30,7 @@ func TestSendToTopicAsReply(t *testing.T) {
 	asked := w.Say(fake.Said{From: ann, Chat: crowd, Thread: topic, Text: "question"})
 	msg := out(crowd, "answer")
 	msg.Addr.Thread, msg.ReplyTo = strconv.Itoa(topic), strconv.Itoa(asked)
-	ref, err := tg.Send(bounded(t), msg)
+	ref, err := tg.Send(channeltest.Bounded(t), msg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,17 +40,17 @@ func TestSendToTopicAsReply(t *testing.T) {
 	}
 	// The message is gone, the topic is gone, the id is none: it still arrives.
 	msg.Addr.Thread, msg.ReplyTo = "99", "888888"
-	if _, err := tg.Send(bounded(t), msg); err != nil {
+	if _, err := tg.Send(channeltest.Bounded(t), msg); err != nil {
 		t.Error(err)
 	}
 	msg.ReplyTo = "not a number"
-	if _, err := tg.Send(bounded(t), msg); err != nil {
+	if _, err := tg.Send(channeltest.Bounded(t), msg); err != nil {
 		t.Error(err)
 	}
 	if n := len(w.Messages(crowd)); n != 3 {
 		t.Errorf("the group shows %d messages", n)
 	}
-	if err := tg.Typing(bounded(t), at(crowd)); err != nil {
+	if err := tg.Typing(channeltest.Bounded(t), at(crowd)); err != nil {
 		t.Error(err)
 	}
 }
@@ -68,7 +69,7 @@ func TestSendRefused(t *testing.T) {
 		{out(ann, strings.Repeat("x", 100_000)), channels.TooLong},
 		{chat.Outbound{Meta: chat.Meta{Addr: at(ann)}, Text: "x", Buttons: [][]chat.Button{{{Label: "b", Data: strings.Repeat("x", 65)}}}}, channels.Rejected},
 	} {
-		if _, err := tg.Send(bounded(t), c.msg); err == nil || channels.KindOf(err) != c.kind {
+		if _, err := tg.Send(channeltest.Bounded(t), c.msg); err == nil || channels.KindOf(err) != c.kind {
 			t.Errorf("%.40q to %s: %v, want %v", c.msg.Text, c.msg.Addr.Chat, err, c.kind)
 		}
 	}
@@ -100,21 +101,21 @@ func TestErrorKinds(t *testing.T) {
 		{504, "Gateway Timeout", channels.Ambiguous},
 	} {
 		w.Fail(fake.Fault{Code: c.code, Text: c.text})
-		_, err := tg.Send(bounded(t), out(ann, "x"))
+		_, err := tg.Send(channeltest.Bounded(t), out(ann, "x"))
 		if err == nil || channels.KindOf(err) != c.kind {
 			t.Errorf("%d %s: %v, want %v", c.code, c.text, err, c.kind)
 		}
 	}
 	w.Fail(fake.Fault{Drop: true, After: true})
-	if _, err := tg.Send(bounded(t), out(ann, "x")); channels.KindOf(err) != channels.Ambiguous {
+	if _, err := tg.Send(channeltest.Bounded(t), out(ann, "x")); channels.KindOf(err) != channels.Ambiguous {
 		t.Errorf("connection cut: %v", err)
 	}
 	w.Fail(fake.Fault{Method: "getFile", Drop: true})
-	if _, err := tg.Fetch(bounded(t), chat.Attachment{Source: "x"}); channels.KindOf(err) != channels.Temporary || err == nil {
+	if _, err := tg.Fetch(channeltest.Bounded(t), chat.Attachment{Source: "x"}); channels.KindOf(err) != channels.Temporary || err == nil {
 		t.Errorf("a read that was cut: %v", err)
 	}
 	w.Fail(fake.Fault{Code: 403, Page: true})
-	if _, err := tg.Send(bounded(t), out(ann, "x")); channels.KindOf(err) != channels.Temporary || !strings.Contains(err.Error(), "api_base") {
+	if _, err := tg.Send(channeltest.Bounded(t), out(ann, "x")); channels.KindOf(err) != channels.Temporary || !strings.Contains(err.Error(), "api_base") {
 		t.Errorf("a proxy's page: %v", err)
 	}
 }
@@ -122,14 +123,14 @@ func TestErrorKinds(t *testing.T) {
 func TestEditKeepsButtons(t *testing.T) {
 	w := newWorld(t, nil)
 	tg := w.channel(t, channels.Deps{})
-	ref, err := tg.Send(bounded(t), out(ann, "draft"))
+	ref, err := tg.Send(channeltest.Bounded(t), out(ann, "draft"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	final := out(ann, "final **text**")
 	final.Buttons = [][]chat.Button{{{Label: "Done", Data: "d"}}, {{Label: "Later", Data: "l"}}}
 	w.Fail(fake.Fault{Method: "editMessageText", Formatted: true, Code: 400, Text: "Bad Request: can't parse entities: x"})
-	if err := tg.Edit(bounded(t), ref, final); err != nil {
+	if err := tg.Edit(channeltest.Bounded(t), ref, final); err != nil {
 		t.Fatal(err)
 	}
 	m := w.Messages(ann)[0]
@@ -148,7 +149,7 @@ func TestNotices(t *testing.T) {
 	for _, notice := range []string{"", strings.Repeat("好", 200), strings.Repeat("好", 201), strings.Repeat("😀", 300)} {
 		msg := out(ann, "ask")
 		msg.Buttons = [][]chat.Button{{{Label: "x", Data: "d"}}}
-		ref, err := tg.Send(bounded(t), msg)
+		ref, err := tg.Send(channeltest.Bounded(t), msg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func TestNotices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tg.AnswerPress(bounded(t), at(ann), chat.Answer{Press: press, Notice: notice}); err != nil {
+		if err := tg.AnswerPress(channeltest.Bounded(t), at(ann), chat.Answer{Press: press, Notice: notice}); err != nil {
 			t.Errorf("%.10q: %v", notice, err)
 		}
 		calls := w.Requests("answerCallbackQuery")
@@ -209,7 +210,7 @@ func TestMediaKinds(t *testing.T) {
 			if c.buttons {
 				msg.Buttons = [][]chat.Button{{{Label: "x", Data: "d"}}}
 			}
-			refs, err := tg.SendMedia(bounded(t), msg, c.files)
+			refs, err := tg.SendMedia(channeltest.Bounded(t), msg, c.files)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +240,7 @@ func TestMediaLimits(t *testing.T) {
 	tg := w.channel(t, channels.Deps{})
 	const mega = 1 << 20
 	big := up(chat.Image, "big.png", "image/png", append(drawn(t, 8, 8), make([]byte, 10*mega)...))
-	if _, err := tg.SendMedia(bounded(t), out(ann, ""), []channels.Upload{big}); err != nil {
+	if _, err := tg.SendMedia(channeltest.Bounded(t), out(ann, ""), []channels.Upload{big}); err != nil {
 		t.Errorf("a picture over 10 MB: %v", err)
 	}
 	if shown := w.Messages(ann); len(shown) != 1 || shown[0].Kind != "document" {
@@ -247,19 +248,19 @@ func TestMediaLimits(t *testing.T) {
 	}
 	small := up(chat.File, "a", "", []byte("x"))
 	for text, kind := range map[string]channels.Kind{strings.Repeat("好", 1024): -1, strings.Repeat("好", 1025): channels.TooLong} {
-		_, err := tg.SendMedia(bounded(t), out(bob, text), []channels.Upload{small})
+		_, err := tg.SendMedia(channeltest.Bounded(t), out(bob, text), []channels.Upload{small})
 		if (err == nil) != (kind == -1) || (err != nil && channels.KindOf(err) != kind) {
 			t.Errorf("caption of %d: %v", len([]rune(text)), err)
 		}
 	}
 	huge := up(chat.File, "huge", "", make([]byte, 50*mega+1))
-	_, err := tg.SendMedia(bounded(t), out(bob, ""), []channels.Upload{small, huge})
+	_, err := tg.SendMedia(channeltest.Bounded(t), out(bob, ""), []channels.Upload{small, huge})
 	if channels.KindOf(err) != channels.TooLong {
 		t.Errorf("50 MB and a byte: %v", err)
 	}
 	lost := up(chat.File, "lost", "", nil)
 	lost.Open = func(context.Context) (io.ReadCloser, error) { return nil, fs.ErrNotExist }
-	if _, err := tg.SendMedia(bounded(t), out(bob, ""), []channels.Upload{lost}); channels.KindOf(err) != channels.Rejected || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := tg.SendMedia(channeltest.Bounded(t), out(bob, ""), []channels.Upload{lost}); channels.KindOf(err) != channels.Rejected || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }
@@ -268,7 +269,7 @@ func TestFetchTooBig(t *testing.T) {
 	w := newWorld(t, nil)
 	r := start(t, w.channel(t, channels.Deps{}))
 	w.Say(fake.Said{From: ann, Files: []fake.File{{Name: "big.bin", Data: make([]byte, 20<<20+1)}}})
-	_, err := r.Fetch(bounded(t), r.next(t).Attachments[0])
+	_, err := r.Fetch(channeltest.Bounded(t), r.Next(t).Attachments[0])
 	if channels.KindOf(err) != channels.TooLong {
 		t.Errorf("20 MB and a byte: %v", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -23,7 +22,6 @@ import (
 	"magpie/channels"
 	"magpie/channels/render"
 	"magpie/chat"
-	"magpie/internal/kv"
 )
 
 // Telegram is one bot.
@@ -35,7 +33,7 @@ type Telegram struct {
 	api     *client
 	me      atomic.Pointer[user]
 	moved   moved
-	hook    gate
+	hook    channels.Gate[*intake]
 	skipped atomic.Uint64
 }
 
@@ -84,15 +82,7 @@ func New(name string, decode func(any) error, d channels.Deps) (channels.Channel
 }
 
 func newTelegram(name string, cfg Config, d channels.Deps, p pace) *Telegram {
-	if d.Table == nil {
-		d.Table = &kv.Memory{}
-	}
-	if d.Log == nil {
-		d.Log = slog.New(slog.DiscardHandler)
-	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
+	d = d.Complete()
 	return &Telegram{
 		name: name, cfg: cfg, deps: d, pace: p,
 		api:   newClient(name, string(cfg.Token), cfg.APIBase, d.HTTP),
@@ -118,7 +108,8 @@ func (t *Telegram) Limits() channels.Limits {
 			// Groups, supergroups and channels have negative ids.
 			IsGroup: func(a chat.Address) bool { return strings.HasPrefix(a.Chat, "-") },
 		},
-		Edit: time.Second, Typing: 5 * time.Second, Resend: true,
+		Edit: time.Second, Typing: 5 * time.Second,
+		Resend: true, // a repeat is not recognised; a double is better than a loss
 	}
 }
 
@@ -156,11 +147,7 @@ func (t *Telegram) Run(ctx context.Context, sink channels.Sink) error {
 			err = t.receive(ctx, in)
 		}
 	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	t.deps.Status.Stopped(err)
-	return err
+	return t.deps.Status.End(ctx, err)
 }
 
 // connect makes everything ready, however long it takes; nil without an error
@@ -177,11 +164,11 @@ func (t *Telegram) connect(ctx context.Context, sink channels.Sink) (*intake, er
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		if final(err) {
+		if channels.Final(err) {
 			return nil, err
 		}
 		t.trouble(err)
-		wait.pause(ctx, err)
+		wait.Pause(ctx, err)
 	}
 }
 
@@ -203,12 +190,6 @@ func (t *Telegram) prepare(ctx context.Context, sink channels.Sink) (*intake, er
 	}
 	_, err = t.api.call(ctx, "deleteWebhook", nil)
 	return in, err
-}
-
-// final tells errors that no waiting can heal.
-func final(err error) bool {
-	kind := channels.KindOf(err)
-	return kind == channels.Unauthorized || kind == channels.Rejected
 }
 
 // trouble notes that receiving does not work at the moment.

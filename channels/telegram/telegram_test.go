@@ -2,9 +2,7 @@ package telegram
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,16 +38,12 @@ type world struct {
 func newWorld(t *testing.T, o *fake.Options) *world {
 	t.Helper()
 	s := fake.New(o)
-	web := httptest.NewServer(s.Handler())
-	t.Cleanup(func() {
-		s.Close()
-		web.Close()
-	})
+	url := channeltest.Serve(t, s)
 	for id, name := range map[int64]string{ann: "Ann", bob: "Bob", eve: "Eve"} {
 		s.AddPerson(fake.Person{ID: id, Name: name, Lang: "en"})
 	}
 	s.AddGroup(fake.Group{ID: crowd, Title: "Crowd", Topics: []int{topic}})
-	return &world{s, web.URL}
+	return &world{s, url}
 }
 
 func (w *world) channel(t *testing.T, d channels.Deps, change ...func(*Config)) *Telegram {
@@ -78,7 +72,7 @@ func idOf(t *testing.T, a chat.Address) int64 {
 }
 
 // fakeKinds are Telegram's names for the kinds of files.
-var fakeKinds = map[chat.Kind]string{
+var fakeKinds = channeltest.Kinds{
 	chat.Image: "photo", chat.File: "document", chat.Voice: "voice", chat.Audio: "audio", chat.Video: "video", chat.Sticker: "sticker",
 }
 
@@ -118,21 +112,9 @@ func (w *world) shown(t *testing.T, a chat.Address) []channeltest.Message {
 	var out []channeltest.Message
 	for _, m := range w.Messages(idOf(t, a)) {
 		shown := channeltest.Message{ID: strconv.Itoa(m.ID), Text: m.Text}
-		for _, row := range m.Keyboard {
-			var buttons []chat.Button
-			for _, b := range row {
-				buttons = append(buttons, chat.Button{Label: b.Text, Data: b.Data})
-			}
-			shown.Buttons = append(shown.Buttons, buttons)
-		}
+		shown.Buttons = channeltest.Keyboard(m.Keyboard, func(b fake.Button) chat.Button { return chat.Button{Label: b.Text, Data: b.Data} })
 		if m.File != nil {
-			file := channeltest.File{Name: m.File.Name, MIME: m.File.MIME, Data: m.File.Data}
-			for kind, name := range fakeKinds {
-				if name == m.Kind {
-					file.Kind = kind
-				}
-			}
-			shown.Files = append(shown.Files, file)
+			shown.Files = []channeltest.File{{Kind: fakeKinds.Named(m.Kind), Name: m.File.Name, MIME: m.File.MIME, Data: m.File.Data}}
 		}
 		out = append(out, shown)
 	}
@@ -160,54 +142,15 @@ func TestConformance(t *testing.T) {
 	channeltest.Run(t, func(t *testing.T) channeltest.Harness { return newWorld(t, nil).harness() })
 }
 
-// receiving runs a channel in the background and collects what comes in.
+// receiving is a running channel.
 type receiving struct {
 	*Telegram
-	in   chan chat.Inbound
-	stop func() error
+	*channeltest.Receiver
 }
 
 func start(t *testing.T, tg *Telegram) *receiving {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &receiving{Telegram: tg, in: make(chan chat.Inbound, 1000)}
-	done := make(chan error, 1)
-	go func() {
-		done <- tg.Run(ctx, func(_ context.Context, in chat.Inbound) error {
-			r.in <- in
-			return nil
-		})
-	}()
-	var ended bool
-	var err error
-	r.stop = func() error {
-		if !ended {
-			ended = true
-			cancel()
-			err = <-done
-		}
-		return err
-	}
-	t.Cleanup(func() { _ = r.stop() })
-	return r
-}
-
-func (r *receiving) next(t *testing.T) chat.Inbound {
-	t.Helper()
-	select {
-	case in := <-r.in:
-		return in
-	case <-time.After(10 * time.Second):
-		t.Fatal("nothing came in")
-		return chat.Inbound{}
-	}
-}
-
-func bounded(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	t.Cleanup(cancel)
-	return ctx
+	return &receiving{tg, channeltest.Receive(t, tg, nil)}
 }
 
 func mustJSON(t *testing.T, v any) string {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -139,7 +140,7 @@ func (h *history) load(ctx context.Context, chatID string, c *conversation) erro
 		c.bytes += len(e.Value)
 		c.last = max(c.last, m.Pos)
 	}
-	slices.SortFunc(c.places, func(a, b place) int { return cmp.Compare(a.pos, b.pos) })
+	sort.Slice(c.places, func(a, b int) bool { return c.places[a].pos < c.places[b].pos })
 	c.loaded = true
 	return nil
 }
@@ -284,8 +285,8 @@ func (h *history) list(ctx context.Context) ([]about, error) {
 			all = append(all, a)
 		}
 	}
-	slices.SortFunc(all, func(a, b about) int {
-		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(all[j].At.Compare(all[i].At), strings.Compare(all[i].ID, all[j].ID)) < 0
 	})
 	return all, nil
 }

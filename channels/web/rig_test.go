@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	"magpie/internal/kv"
 )
@@ -75,24 +75,13 @@ func newSite(t *testing.T, table kv.Table, opts ...func(*channels.Deps)) *site {
 		t.Fatal(err)
 	}
 	s := &site{t: t, web: ch.(*Web), table: table}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.web.Run(ctx, s.sink) }()
-	s.stop = sync.OnceValue(func() error {
-		cancel()
-		select {
-		case err := <-done:
-			return err
-		case <-time.After(patience):
-			return fmt.Errorf("Run did not return")
-		}
-	})
+	s.stop = channeltest.Receive(t, s.web, s.receive).Stop
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	s.eventually("the channel runs", func() bool {
+	channeltest.Eventually(t, "the channel runs", func() bool {
 		_, leave, ok := s.web.begin()
 		if ok {
 			leave()
@@ -102,7 +91,7 @@ func newSite(t *testing.T, table kv.Table, opts ...func(*channels.Deps)) *site {
 	return s
 }
 
-func (s *site) sink(_ context.Context, in chat.Inbound) error {
+func (s *site) receive(in chat.Inbound) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.judge != nil {
@@ -118,20 +107,6 @@ func (s *site) inbound() []chat.Inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]chat.Inbound{}, s.taken...)
-}
-
-func (s *site) eventually(what string, is func() bool) {
-	s.t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(patience)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-late:
-			s.t.Fatalf("never: %s", what)
-		}
-	}
 }
 
 // call makes a request of the API; what is its method and path.

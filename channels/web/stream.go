@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -131,7 +131,7 @@ func (w *Web) streamMessages(ctx context.Context, t *tab, chatID string) error {
 }
 
 func (w *Web) sendStored(t *tab, stored []kv.Entry) error {
-	slices.SortFunc(stored, func(a, b kv.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
+	sort.Slice(stored, func(a, b int) bool { return stored[a].Revision < stored[b].Revision })
 	if n := len(stored); t.last > 0 && (n == 0 || stored[n-1].Revision < t.last) {
 		// The tab has seen what is no longer there: the store began anew, or
 		// the conversation was deleted.

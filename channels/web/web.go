@@ -107,12 +107,7 @@ func New(name string, decode func(any) error, d channels.Deps) (channels.Channel
 	if d.Table == nil {
 		return nil, fmt.Errorf("channel %q: no table to keep conversations in", name)
 	}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.Log == nil {
-		d.Log = slog.New(slog.DiscardHandler)
-	}
+	d = d.Complete()
 	return &Web{
 		name: name, cfg: cfg, log: d.Log, now: d.Now, status: d.Status,
 		history: &history{
@@ -138,7 +133,8 @@ func (w *Web) Limits() channels.Limits {
 			chat.Image: size, chat.Audio: size, chat.Voice: size,
 			chat.Video: size, chat.File: size, chat.Sticker: size,
 		},
-		Album: maxFiles, Typing: typingFor, Resend: true,
+		// A repeat finds the message for as long as it is kept.
+		Album: maxFiles, Typing: typingFor, Resend: true, RepeatKnown: w.cfg.KeepFor,
 	}
 }
 

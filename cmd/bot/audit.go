@@ -2,46 +2,80 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"magpie/chat"
-	"magpie/config"
 	"magpie/internal/app"
-	"magpie/internal/console"
 	"magpie/tools"
 )
 
 func (p *program) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "Check the log of tool calls"}
-	cmd.AddCommand(&cobra.Command{
+	cmd := &cobra.Command{Use: "audit", Short: "Check and read the log of tool calls"}
+	var calls int
+	tail := &cobra.Command{
+		Use: "tail", Short: "Show the latest calls, one a line", Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			if calls < 1 || calls > app.MaxAuditTail {
+				return fmt.Errorf("-n %d: want 1 to %d", calls, app.MaxAuditTail)
+			}
+			return nil
+		},
+		RunE: p.start(func(cmd *cobra.Command) error { return p.tailAudit(cmd.Context(), calls) }),
+	}
+	tail.Flags().IntVarP(&calls, "calls", "n", 20, "how many calls")
+	cmd.AddCommand(tail, &cobra.Command{
 		Use:   "verify",
 		Short: "Find records that were changed, removed or cut off",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  p.start(func(cmd *cobra.Command) error { return p.verifyAudit(cmd.Context()) }),
 	})
 	return cmd
 }
 
-// verifyAudit asks the running bot, or looks itself when none runs.
-func (p *program) verifyAudit(ctx context.Context) error {
-	cfg, _, err := p.load()
-	if err != nil {
+func (p *program) tailAudit(ctx context.Context, calls int) error {
+	var tail tools.AuditTail
+	if err := p.operate(ctx, "audit.tail", app.AuditTailInput{Calls: calls}, &tail); err != nil {
 		return err
 	}
-	var report tools.AuditReport
-	at := "http://" + reachable(cfg.Web.Listen)
-	if p.answers(ctx, at) {
-		report, err = p.askAudit(ctx, cfg, at+app.AuditPath)
-	} else {
-		report, err = app.VerifyAudit(ctx, cfg)
+	if len(tail.Records) == 0 {
+		fmt.Fprintln(p.out, "no calls are logged")
 	}
-	if err != nil {
+	for _, r := range tail.Records {
+		fmt.Fprintln(p.out, auditLine(r))
+	}
+	if tail.Damaged > 0 {
+		fmt.Fprintf(p.out, "%d lines are not what was written and are left out; bot audit verify says more\n", tail.Damaged)
+	}
+	return nil
+}
+
+// auditRunes is how much of a call's arguments, and of its error, a line
+// shows; the whole stands in the log.
+const auditRunes = 160
+
+// auditLine shows when, how it ended, how long it took, which tool, for whom,
+// and with what.
+func auditLine(r tools.AuditRecord) string {
+	line := fmt.Sprintf("%s  %-9s %8.1f ms  %s  %s/%s  %s", r.Timestamp.Local().Format(time.DateTime),
+		r.Status, r.DurationMS, r.Tool, r.Channel, r.Sender, shorten(string(r.Arguments)))
+	if r.Event == tools.AuditEnd && r.Status != "ok" {
+		line += "  " + shorten(r.Result)
+	}
+	return plain(line)
+}
+
+func shorten(s string) string {
+	if runes := []rune(s); len(runes) > auditRunes {
+		return string(runes[:auditRunes]) + "…"
+	}
+	return s
+}
+
+func (p *program) verifyAudit(ctx context.Context) error {
+	var report tools.AuditReport
+	if err := p.operate(ctx, "audit.verify", nil, &report); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.out, "%d records in %d files\n", report.Records, report.Files)
@@ -53,48 +87,4 @@ func (p *program) verifyAudit(ctx context.Context) error {
 	}
 	fmt.Fprintln(p.out, "the log is whole")
 	return nil
-}
-
-func (p *program) askAudit(ctx context.Context, cfg *config.Config, url string) (report tools.AuditReport, err error) {
-	token, err := console.LoadToken(cfg.DataDir, cfg.Web.Token)
-	if err != nil {
-		return report, err
-	}
-	body, err := p.ask(ctx, url, token)
-	if err != nil {
-		return report, err
-	}
-	if err := json.Unmarshal(body, &report); err != nil {
-		return report, fmt.Errorf("answer of the running bot: %w", err)
-	}
-	return report, nil
-}
-
-// maxAnswer bounds an answer of the running bot, in bytes.
-const maxAnswer = 4 << 20
-
-// ask gets something from the running bot.
-func (p *program) ask(ctx context.Context, url string, token chat.Secret) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+string(token))
-	client := *p.http
-	client.Timeout = 0 // the bot bounds its work itself; ctx ends with Ctrl-C
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask the running bot: %w", err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("ask the running bot: %w", err)
-	case resp.StatusCode == http.StatusUnauthorized:
-		return nil, fmt.Errorf("the bot at %s has another token: use that bot's configuration", req.URL.Host)
-	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("the running bot answers %s: %s", resp.Status, strings.TrimSpace(string(body)))
-	}
-	return body, nil
 }

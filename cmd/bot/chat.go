@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/app"
 	"magpie/internal/console"
@@ -25,8 +24,12 @@ func (p *program) chatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to the running bot in this terminal, or start one for it",
-		Args:  cobra.NoArgs,
-		RunE:  p.start(func(cmd *cobra.Command) error { return p.chat(cmd.Context(), conversation) }),
+		Long: "Talk to the running bot in this terminal; when none runs, one is started for the conversation.\n" +
+			"A line that ends in \\ goes on in the next, Ctrl-C stops the answer and then leaves, /quit leaves,\n" +
+			"/help lists what the bot understands. In a pipe it answers what it reads and ends; when a tool asks\n" +
+			"for an approval, the next line is the answer (a number, /approve or /deny), else it is denied.",
+		Args: noArgs,
+		RunE: p.start(func(cmd *cobra.Command) error { return p.chat(cmd.Context(), conversation) }),
 	}
 	cmd.Flags().StringVar(&conversation, "chat", "terminal", "name of the conversation")
 	return cmd
@@ -44,15 +47,14 @@ func (p *program) chat(ctx context.Context, conversation string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	token, err := console.LoadToken(cfg.DataDir, cfg.Web.Token)
-	if err != nil {
+	bot, runs, err := p.running(ctx, cfg)
+	switch {
+	case err != nil:
 		return err
+	case runs:
+		return p.talk(ctx, cfg, bot, conversation)
 	}
-	at := "http://" + reachable(cfg.Web.Listen)
-	if p.answers(ctx, at) {
-		return p.talk(ctx, cfg, talkTo{at, token, conversation})
-	}
-	return p.chatAlone(ctx, cfg, talkTo{token: token, conversation: conversation})
+	return p.chatAlone(ctx, cfg, conversation)
 }
 
 func hasPage(cfg *config.Config) bool {
@@ -68,11 +70,7 @@ func hasPage(cfg *config.Config) bool {
 func (p *program) answers(ctx context.Context, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/healthz", nil)
-	if err != nil {
-		return false
-	}
-	resp, err := p.http.Do(req)
+	resp, err := p.get(ctx, at+"/healthz")
 	if err != nil {
 		return false
 	}
@@ -80,8 +78,17 @@ func (p *program) answers(ctx context.Context, at string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
+// get asks a bot for something that needs no token.
+func (p *program) get(ctx context.Context, url string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.http.Do(req)
+}
+
 // chatAlone runs a bot beside the conversation.
-func (p *program) chatAlone(ctx context.Context, cfg *config.Config, t talkTo) error {
+func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversation string) error {
 	level := slog.LevelError
 	log := slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: level}))
 	ctx, cancel := context.WithCancel(ctx)
@@ -91,34 +98,34 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, t talkTo) e
 	go func() {
 		ended <- p.run(ctx, cfg, app.Options{Version: buildVersion(), Log: log, Ready: func(i app.Info) { ready <- i }})
 	}()
+	bot := console.Running{}
 	select {
 	case err := <-ended:
 		return err
 	case info := <-ready:
-		t.at = info.URL
+		bot.URL = info.URL
+	}
+	var err error
+	if bot.Token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token); err != nil {
+		cancel()
+		return errors.Join(err, <-ended)
 	}
 	if cfg.LLM.Models[0].Provider == config.Offline {
 		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... "+typed()+" chat")
 	}
-	err := p.talk(ctx, cfg, t)
+	err = p.talk(ctx, cfg, bot, conversation)
 	cancel()
 	return errors.Join(err, <-ended)
 }
 
-// talkTo is whom the terminal speaks to.
-type talkTo struct {
-	at           string
-	token        chat.Secret
-	conversation string
-}
-
-func (p *program) talk(ctx context.Context, cfg *config.Config, t talkTo) error {
+// talk speaks to a bot.
+func (p *program) talk(ctx context.Context, cfg *config.Config, bot console.Running, conversation string) error {
 	err := termchat.Run(ctx, termchat.Options{
-		BaseURL: t.at, Token: t.token, Out: p.out, In: os.Stdin, Chat: t.conversation,
+		BaseURL: bot.URL, Token: bot.Token, Out: p.out, In: os.Stdin, Chat: conversation,
 		History: filepath.Join(cfg.DataDir, "chat_history"),
 	})
 	if errors.Is(err, termchat.ErrUnauthorized) {
-		return fmt.Errorf("the bot at %s has another token: run bot chat with that bot's configuration, or set web.token: %w", t.at, err)
+		return fmt.Errorf("the bot at %s has another token: run bot chat with that bot's configuration, or set web.token: %w", bot.URL, err)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -12,15 +12,11 @@ func (p *program) configCommand() *cobra.Command {
 	parent := &cobra.Command{
 		Use:   "config",
 		Short: "Check, show or describe the configuration",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("config wants one of check, show, schema")
-		},
 	}
 	parent.AddCommand(
-		&cobra.Command{Use: "check", Short: "Report everything that is wrong, with its place", Args: cobra.NoArgs, RunE: p.start(p.checkConfig)},
-		&cobra.Command{Use: "show", Short: "Print the effective configuration without secrets", Args: cobra.NoArgs, RunE: p.start(p.showConfig)},
-		&cobra.Command{Use: "schema", Short: "Print a JSON Schema for editors", Args: cobra.NoArgs, RunE: p.start(p.printSchema)},
+		&cobra.Command{Use: "check", Short: "Report everything that is wrong, with its place", Args: noArgs, RunE: p.start(p.checkConfig)},
+		&cobra.Command{Use: "show", Short: "Print the effective configuration without secrets", Args: noArgs, RunE: p.start(p.showConfig)},
+		&cobra.Command{Use: "schema", Short: "Print a JSON Schema for editors", Args: noArgs, RunE: p.start(p.printSchema)},
 	)
 	return parent
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"magpie/config"
+	"magpie/internal/console"
 )
 
 // healthTimeout bounds the one question; container runtimes ask every few
@@ -21,7 +21,7 @@ func (p *program) healthCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",
 		Short: "Ask the running bot whether it lives",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  p.start(p.health),
 	}
 }
@@ -32,12 +32,12 @@ func (p *program) health(cmd *cobra.Command) error {
 	if cfg == nil {
 		return err
 	}
-	address := "http://" + reachable(cfg.Web.Listen) + "/healthz"
-	req, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", address, err)
+	address := console.BaseURL(cfg.Web.Listen)
+	if bot, ok := console.FindRunning(cfg.DataDir); ok {
+		address = bot.URL
 	}
-	resp, err := p.http.Do(req)
+	address += "/healthz"
+	resp, err := p.get(cmd.Context(), address)
 	if err != nil {
 		var e *url.Error
 		if errors.As(err, &e) {
@@ -51,20 +51,4 @@ func (p *program) health(cmd *cobra.Command) error {
 	}
 	fmt.Fprintln(p.out, "ok")
 	return nil
-}
-
-// reachable turns the address that the bot listens on into one that can be
-// dialled from this machine.
-func reachable(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return listen
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if ip != nil && ip.To4() == nil {
-			host = "::1"
-		}
-	}
-	return net.JoinHostPort(host, port)
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"magpie/channels/all"
 	"magpie/config"
 	"magpie/internal/app"
+	"magpie/tools/shell/sandbox"
+	"magpie/tools/web/pdftext"
 )
 
 // program is what the commands work with.
@@ -24,6 +27,7 @@ type program struct {
 	env      func(string) (string, bool)
 	http     *http.Client
 	out, err io.Writer
+	in       *os.File
 	// path is the flag --config.
 	path string
 	// started is set once a command has understood its arguments: what fails
@@ -36,15 +40,30 @@ type program struct {
 const gcPercent = 60
 
 func main() {
+	if sandbox.Helper() { // this process was started to run a command of the tool exec
+		return
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if len(os.Args) == 2 && os.Args[1] == pdftext.Flag {
+		readPDF()
+		return
 	}
 	p := &program{
 		run: app.Run, channels: all.Registry(),
 		env: os.LookupEnv,
 		// Without the default transport's proxy: the bot is on this machine.
 		http: &http.Client{Timeout: healthTimeout, Transport: &http.Transport{}},
-		out:  os.Stdout, err: os.Stderr,
+		out:  os.Stdout, err: os.Stderr, in: os.Stdin,
 	}
 	os.Exit(p.main(context.Background(), os.Args[1:]))
+}
+
+// readPDF is the program's life as web_fetch's reader of PDF files.
+func readPDF() {
+	if err := pdftext.Serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }

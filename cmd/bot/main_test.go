@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +14,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"magpie/internal/portlock"
+	"magpie/tools/shell/sandbox"
 )
 
 // childVariable makes the test binary be the program.
 const childVariable = "MAGPIE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		return
+	}
 	if os.Getenv(childVariable) != "" {
 		main()
 		return
@@ -53,6 +56,28 @@ func run(t *testing.T, dir string, env []string, args ...string) (code int, stdo
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
+// Every command that only holds others refuses to be run, with and without a
+// word that is none of them, and says what there is.
+func TestGroupsOfCommands(t *testing.T) {
+	groups := 0
+	for _, c := range (&program{}).root().Commands() {
+		if !c.HasSubCommands() {
+			continue
+		}
+		groups++
+		for _, args := range [][]string{{c.Name()}, {c.Name(), "foo"}} {
+			var out, errs bytes.Buffer
+			code := (&program{out: &out, err: &errs}).main(t.Context(), args)
+			if code != exitUsage || out.Len() > 0 || !strings.Contains(errs.String(), c.Name()+" wants one of "+c.Commands()[0].Name()+", ") {
+				t.Errorf("%q: exit code %d, %q and %q", args, code, out.String(), errs.String())
+			}
+		}
+	}
+	if groups < 9 {
+		t.Errorf("%d groups", groups)
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -63,6 +88,13 @@ func TestExitCodes(t *testing.T) {
 	write("good.yaml", "timezone: Asia/Shanghai\n")
 	write("bad.yaml", "timezon: x\nchannels:\n  tg: {}\n  telegram:\n    tokn: 1:hunter2\n")
 	write("warn.yaml", "llm: {models: [{provider: openai, model: m}]}\n")
+	qq := "channels: {qq: {app_id: '102000000', app_secret: s3cret, upload: oss}}\n"
+	write("qq.yaml", qq)
+	write("qq-oss.yaml", qq+"media: {oss: {endpoint: 'https://oss-cn-hangzhou.aliyuncs.com', bucket: magpie, access_key_id: a, access_key_secret: b}}\n")
+	write("adapter.yaml", "channels:\n  qq:\n    app_id: x\n    app_secret: ${QQ_SECRET:-}\n  telegram: {token: '${TG}'}\n")
+	write(".env", "TG=\"hunter2 hunter2\"\n")
+	write("tools.yaml", "tools:\n  enabled: ['*', -http_*, -bash, -read_flie, -mcp_git_log]\n  policy:\n  - {tool: remind, action: ask}\n  - {tool: exce, action: deny}\n")
+	write("names.yaml", "tools: {enabled: ['*', -http_*, -bash, -mcp_git_log], policy: [{tool: screenshot, action: ask}]}\n")
 	write("quiet.yaml", "web: {listen: '127.0.0.1:1'}\n")
 	for _, c := range []struct {
 		args        string
@@ -79,13 +111,37 @@ func TestExitCodes(t *testing.T) {
 			`bad.yaml:3:7: channels.tg.type: there is no channel type "tg"; known: `,
 			"bad.yaml:5:5: channels.telegram.tokn: unknown key; did you mean token?",
 		}},
+		{"config check --config qq.yaml", 2, nil, []string{"channels.qq", "media.oss"}},
+		{"config check --config adapter.yaml", 2, nil, []string{
+			"adapter.yaml:3:13: channels.qq.app_id: want digits only",
+			"adapter.yaml:4:17: channels.qq.app_secret: missing; ",
+			"; the variable QQ_SECRET is not set\n",
+			"adapter.yaml:5:21: channels.telegram.token: holds characters that no token has; ",
+			"; the variable TG holds a text\n",
+		}},
+		{"config check --config qq-oss.yaml", 0, []string{"qq-oss.yaml: ok\n"}, nil},
+		{"config check --config tools.yaml", 2, nil, []string{
+			`tools.yaml:2:34: tools.enabled[3]: there is no tool "read_flie"; did you mean "read_file"?`,
+			`tools.yaml:5:12: tools.policy[1].tool: there is no tool "exce"; did you mean "exec"?`,
+		}},
+		{"config check --config names.yaml", 0, []string{"names.yaml: ok\n"}, nil},
+		{"run --config tools.yaml", 2, nil, []string{"tools.yaml:5:12: tools.policy[1].tool"}},
+		{"doctor --config tools.yaml", 1, []string{"FAIL  configuration: tools.yaml:2:34: "}, []string{"problems found: 1"}},
 		{"config check --config missing.yaml", 2, nil, []string{"missing.yaml: cannot be read: no such file or directory"}},
 		{"run --config bad.yaml", 2, nil, []string{"bad.yaml:1:1: timezon"}},
 		{"config show --config good.yaml", 0, []string{"timezone: Asia/Shanghai\n", "provider: offline", "channels:\n  web:\n    type: web"}, nil},
 		{"config schema", 0, []string{`"$schema"`, `"api_base"`}, nil},
-		{"config", 2, nil, []string{"bot: config wants one of check, show, schema; see bot --help\n"}},
+		{"config", 2, nil, []string{"bot: config wants one of check, schema, show; see bot config --help\n"}},
+		{"config foo", 2, nil, []string{`bot: config wants one of check, schema, show, got "foo"; see bot config --help`}},
+		{"cron foo", 2, nil, []string{`bot: cron wants one of add, list, pause, remove, resume, run, got "foo"; see bot cron --help`}},
+		{"help cron", 0, []string{"Usage:", "bot cron [command]", "resume"}, nil},
+		{"help cron foo", 2, nil, []string{`bot: there is no command "cron foo"; see bot help --help`}},
+		{"help foo", 2, nil, []string{`bot: there is no command "foo"; see`}},
 		{"confg", 2, nil, []string{`bot: unknown command "confg" for "bot"; see bot --help`}},
-		{"version x", 2, nil, []string{`bot: unknown command "x" for "bot version"`}},
+		{"version x", 2, nil, []string{`bot: version takes no argument, got "x"; see bot version --help`}},
+		{"memory add web:person:owner", 2, nil, []string{"bot: want bot memory add OWNER TEXT...; see bot memory add --help\n"}},
+		{"memory remove web:person:owner", 2, nil, []string{"bot: want bot memory remove OWNER NUMBER; see"}},
+		{"memory list a b", 2, nil, []string{"bot: want bot memory list [OWNER]; see"}},
 		{"--nonsense", 2, nil, []string{"bot: unknown flag: --nonsense; see bot --help\n"}},
 		{"run --roles gateway,agnt", 2, nil, []string{`--roles: want any of gateway, agent, cron, got "agnt"`}},
 		{"--roles agent", 2, nil, []string{"--roles agent needs an external bus that the other processes share: set bus.url"}},
@@ -173,25 +229,4 @@ func healthy(t *testing.T, dir string) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func TestReachable(t *testing.T) {
-	got := map[string]string{}
-	for _, listen := range []string{"127.0.0.1:80", "0.0.0.0:80", ":80", "[::]:80", "[::1]:80", "example:80"} {
-		got[listen] = reachable(listen)
-	}
-	want := map[string]string{
-		"127.0.0.1:80": "127.0.0.1:80", "0.0.0.0:80": "127.0.0.1:80", ":80": "127.0.0.1:80", "[::]:80": "[::1]:80", "[::1]:80": "[::1]:80", "example:80": "example:80",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("reachable (-want +got):\n%s", diff)
-	}
-}
+func freeAddress(t *testing.T) string { return portlock.Free(t) }

@@ -27,7 +27,7 @@ func (p *program) main(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var wrong *config.Error
 	switch {
 	case err == nil:
@@ -37,7 +37,7 @@ func (p *program) main(ctx context.Context, args []string) int {
 		return exitUsage
 	case !p.started || errors.Is(err, errUsage):
 		text, _, _ := strings.Cut(err.Error(), "\n") // cobra adds suggestions on more lines
-		fmt.Fprintf(p.err, "bot: %s; see bot --help\n", text)
+		fmt.Fprintf(p.err, "bot: %s; see %s --help\n", text, cmd.CommandPath())
 		return exitUsage
 	}
 	fmt.Fprintf(p.err, "bot: %v\n", err)
@@ -60,13 +60,57 @@ func (p *program) root() *cobra.Command {
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(
 		run,
+		p.initCommand(),
 		p.configCommand(),
 		p.auditCommand(),
+		p.backupCommand(),
+		p.restoreCommand(),
+		p.memoryCommand(),
+		p.sessionCommand(),
+		p.pairCommand(),
+		p.dlqCommand(),
+		p.traceCommand(),
+		p.cronCommand(),
+		p.mcpCommand(),
 		p.chatCommand(),
+		p.simulateCommand(),
+		p.doctorCommand(),
 		p.healthCommand(),
 		p.versionCommand(),
 	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		strict(c)
+	}
 	return root
+}
+
+// strict makes a command that only holds others refuse what is none of them:
+// cobra would print its help and call that a success.
+func strict(cmd *cobra.Command) {
+	switch {
+	case cmd.Name() == "help":
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
+				return fmt.Errorf("there is no command %q", strings.Join(args, " "))
+			}
+			return nil
+		}
+	case cmd.HasSubCommands() && !cmd.Runnable():
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			got := ""
+			if len(args) > 0 {
+				got = fmt.Sprintf(", got %q", args[0])
+			}
+			return fmt.Errorf("%s wants one of %s%s", cmd.Name(), strings.Join(names, ", "), got)
+		}
+	}
 }
 
 // start marks where a command has understood its arguments.
@@ -75,4 +119,23 @@ func (p *program) start(fn func(cmd *cobra.Command) error) func(*cobra.Command, 
 		p.started = true
 		return fn(cmd)
 	}
+}
+
+// wants checks the number of arguments, most -1 for any, and shows how the
+// command is written.
+func wants(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return fmt.Errorf("want %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		return nil
+	}
+}
+
+// noArgs refuses arguments of a command that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no argument, got %q", cmd.Name(), args[0])
+	}
+	return nil
 }

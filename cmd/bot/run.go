@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"magpie/config"
 	"magpie/internal/app"
 )
 
@@ -29,8 +31,12 @@ func (p *program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the bot until SIGINT or SIGTERM",
-		Args:  cobra.NoArgs,
-		RunE:  p.start(func(cmd *cobra.Command) error { return p.runBot(cmd.Context(), wanted) }),
+		Long: "Run the bot until SIGINT (Ctrl-C) or SIGTERM; it ends within 10 seconds, and a second signal\n" +
+			"ends it at once. What was not finished goes on after the next start.\n\n" +
+			"With bus.url several processes share the work by --roles: gateway is the channels and the chat\n" +
+			"page, agent answers, cron is for jobs, of which there are none yet.",
+		Args: noArgs,
+		RunE: p.start(func(cmd *cobra.Command) error { return p.runBot(cmd.Context(), wanted) }),
 	}
 	cmd.Flags().StringSliceVar(&wanted, "roles", roles, "what this process does: any of gateway,agent,cron")
 	return cmd
@@ -53,16 +59,49 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 		log.Warn("configuration", "problem", w)
 	}
 	signals := make(chan os.Signal, 2)
+	hangup := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	defer signal.Stop(hangup)
 	err = untilSignal(ctx, signals, func(ctx context.Context) error {
-		return p.run(ctx, cfg, app.Options{Roles: wanted, Version: buildVersion(), Command: typed(), Out: p.out, Log: log})
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		return p.run(ctx, cfg, app.Options{
+			Roles: wanted, Version: buildVersion(), Command: typed(), Out: p.out, Log: log,
+			Load: p.again, Hangup: unlessGone(hangup, cancel),
+		})
 	})
 	if errors.Is(err, errHardStop) {
 		log.Warn("stopped before everything had ended", "after", stopTime)
 		return nil
 	}
 	return err
+}
+
+// again is load for a program that runs already.
+func (p *program) again() (*config.Config, error) {
+	cfg, _, err := p.load()
+	return cfg, err
+}
+
+// unlessGone passes hangups on: they mean that the configuration is to be read
+// again. One that came because the terminal was closed ends the program.
+func unlessGone(hangup <-chan os.Signal, end func()) <-chan os.Signal {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return hangup
+	}
+	passed := make(chan os.Signal)
+	go func() { // ends with the process
+		for s := range hangup {
+			if !term.IsTerminal(int(os.Stdin.Fd())) {
+				end()
+				return
+			}
+			passed <- s
+		}
+	}()
+	return passed
 }
 
 // parseRoles checks the roles and puts them into their order.

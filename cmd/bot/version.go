@@ -26,7 +26,7 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: p.start(func(*cobra.Command) error {
 			fmt.Fprintf(p.out, "magpie %s (%s %s/%s%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, revision())
 			return nil

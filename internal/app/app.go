@@ -11,16 +11,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"magpie/bus"
 	"magpie/chat"
 	"magpie/config"
+	"magpie/cron"
+	"magpie/internal/backup"
 	"magpie/internal/console"
 )
 
@@ -44,18 +49,28 @@ type Options struct {
 	Command string
 	// Out is where a person is told how to open the chat page; nil = nobody is.
 	Out io.Writer
+	// Load reads the configuration again, which Run does when one of its files
+	// has changed or Hangup says so; nil = it stays as it is.
+	Load   func() (*config.Config, error)
+	Hangup <-chan os.Signal
 	// Ready, if not nil, is called once when everything has been started.
 	Ready func(Info)
+
+	clock    cron.Clock    // of the jobs; nil = the real one
+	patience time.Duration // of the dispatchers; 0 = their own
 }
 
 // Info says how to reach a running program.
 type Info struct {
 	URL   string // of the console
 	Login string // the same with the token: for the eyes of the operator only
+	// Unsent is how many messages wait to be sent, or are being sent, now; an
+	// error of the store counts as none.
+	Unsent func(ctx context.Context) int
 }
 
 // Run runs the program until ctx ends and returns nil after an orderly stop.
-func Run(ctx context.Context, cfg *config.Config, opts Options) error {
+func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	began := time.Now()
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -63,31 +78,50 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) error {
 	if err := CheckRoles(cfg, opts.Roles); err != nil {
 		return err
 	}
-	for _, dir := range []string{cfg.DataDir, cfg.Workspace} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("create folder: %w", err)
-		}
-	}
-	token, err := console.LoadToken(cfg.DataDir, cfg.Web.Token)
+	giveBack, err := borrow(cfg)
 	if err != nil {
 		return err
 	}
-	b, err := bus.Open(ctx, busOptions(cfg, opts.Log))
-	if err != nil {
+	defer func() { err = errors.Join(err, giveBack()) }()
+	if err := finishRestore(cfg, opts.Log); err != nil {
 		return err
 	}
-	err = run(ctx, &program{cfg: cfg, opts: opts, log: opts.Log, bus: b, token: token, began: began})
-	return errors.Join(err, b.Close())
+	p := &program{cfg: cfg, stamp: stampOf(cfg.Files), opts: opts, log: opts.Log, began: began, meters: newMeters(cfg)}
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	if p.token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token); err != nil {
+		return err
+	}
+	if p.bus, err = openBus(ctx, cfg, opts.Log, opener{opts.Version, busRole(opts.Roles, cfg.Bus.CredsFile != "")}); err != nil {
+		return err
+	}
+	err = run(ctx, p)
+	return errors.Join(err, p.bus.Close())
 }
 
 // program is what the files of this package build and run together.
 type program struct {
-	cfg   *config.Config
-	opts  Options
-	log   *slog.Logger
-	bus   *bus.Bus
-	token chat.Secret // of the console
-	began time.Time
+	cfg    *config.Config
+	opts   Options
+	log    *slog.Logger
+	bus    *bus.Bus
+	token  chat.Secret // of the console
+	began  time.Time
+	jobs   *cron.Store
+	meters *meters
+	// cfg is what the program was started with; latest, if not nil, is in force
+	// where a change needs no restart.
+	latest atomic.Pointer[config.Config]
+	stamp  string // of the configuration's files before the start
+}
+
+// config is the configuration in force.
+func (p *program) config() *config.Config {
+	if cfg := p.latest.Load(); cfg != nil {
+		return cfg
+	}
+	return p.cfg
 }
 
 func (p *program) has(role string) bool {
@@ -108,23 +142,72 @@ func CheckRoles(cfg *config.Config, roles []string) error {
 	return nil
 }
 
+func busDir(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "bus") }
+
+// finishRestore completes a restore that died at its very end.
+func finishRestore(cfg *config.Config, log *slog.Logger) error {
+	finished, err := backup.Finish(cfg.DataDir)
+	if finished {
+		log.Warn("a restore that was interrupted at its end is complete now")
+	}
+	if errors.Is(err, fs.ErrPermission) { // the folder is somebody else's
+		err = explained(described(cfg.DataDir, err))
+	}
+	return err
+}
+
+// opener is who opens the store.
+type opener struct {
+	version string
+	role    bus.Role
+}
+
+// openBus opens the store; one of an older version is backed up and brought up
+// to date.
+func openBus(ctx context.Context, cfg *config.Config, log *slog.Logger, by opener) (*bus.Bus, error) {
+	if err := finishRestore(cfg, log); err != nil {
+		return nil, err
+	}
+	opts := busOptions(cfg, log)
+	opts.Upgrade.Before = beforeMigration(cfg, by.version)
+	opts.Role = by.role
+	return bus.Open(ctx, opts)
+}
+
+// busRole says what a process with these roles needs on an external bus; the
+// grants of deploy/nats/nats.conf follow it. With keys, agents alone make the
+// streams.
+func busRole(roles []string, keys bool) bus.Role {
+	has := func(role string) bool { return slices.Contains(roles, role) }
+	switch {
+	case len(roles) == 0 || has(Gateway) && has(Agent):
+		return bus.Role{}
+	case has(Gateway):
+		return bus.Role{Inbox: Gateway, Writes: []bus.Stream{bus.In, bus.Out, bus.Dead, bus.Receipt}, Follows: keys}
+	case has(Agent):
+		return bus.Role{Inbox: Agent, Writes: []bus.Stream{bus.In, bus.Out, bus.Hist, bus.Dead, bus.Seen}}
+	}
+	return bus.Role{Inbox: Cron, Writes: []bus.Stream{bus.In, bus.Out}, Follows: keys}
+}
+
 func busOptions(cfg *config.Config, log *slog.Logger) bus.Options {
 	return bus.Options{
 		URL:          cfg.Bus.URL,
-		Dir:          cfg.DataDir + "/bus",
+		Dir:          busDir(cfg),
 		SyncInterval: cfg.Bus.SyncInterval(),
 		MaxStore:     cfg.Bus.MaxStore,
 		Replicas:     cfg.Bus.Replicas,
 		CredsFile:    cfg.Bus.CredsFile,
-		CA:           cfg.Bus.TLS.CA,
-		Cert:         cfg.Bus.TLS.Cert,
-		Key:          cfg.Bus.TLS.Key,
+		TLS:          bus.TLS{CA: cfg.Bus.TLS.CA, Cert: cfg.Bus.TLS.Cert, Key: cfg.Bus.TLS.Key},
 		Log:          log.With("part", "bus"),
 	}
 }
 
 // run builds everything, starts it in stages and stops it in reverse.
 func run(ctx context.Context, p *program) (err error) {
+	if p.jobs, err = p.openJobs(); err != nil {
+		return err
+	}
 	tools, err := p.openTools(ctx)
 	if err != nil {
 		return err
@@ -138,38 +221,77 @@ func run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := p.newServer(brain, tools, doors)
+	reload := &reloader{p: p, brain: brain, tools: tools, doors: doors, loaded: p.began}
+	server, err := p.newServer(brain, tools, doors, reload)
 	if err != nil {
 		return err
 	}
 	if err := server.Listen(ctx); err != nil {
 		return err
 	}
+	gone, err := server.Announce(p.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	defer gone()
 	l := newLifecycle(p.log)
 	defer func() { err = errors.Join(err, l.stop()) }()
 	l.start("console", time.Second, server.Run)
-	if err := doors.watch(l); err != nil {
-		return err
+	l.start("configuration", time.Second, reload.run)
+	if p.has(Gateway) || p.has(Agent) {
+		if err := doors.watch(l); err != nil {
+			return err
+		}
 	}
 	l.start("dispatch", 4*time.Second, doors.dispatchers()...)
+	if p.has(Gateway) {
+		l.start("files", time.Second, doors.fetch) // ends after the agent, whose turns may wait for one
+	}
 	if p.has(Agent) {
-		l.start("agent", 5*time.Second, brain.ledger.Run, brain.work)
+		l.start("mcp", 5*time.Second, tools.mcp.Run)
+		l.start("agent", 5*time.Second, brain.ledger.Run, brain.work, brain.tasks)
+	}
+	if p.has(Cron) {
+		l.start("jobs", 2*time.Second, p.jobRunner(brain, tools)...)
 	}
 	l.start("channels", 2*time.Second, doors.receivers()...)
 	p.greet(server)
-	settled := time.After(settleAfter)
+	return p.rest(ctx, l.failed)
+}
+
+// rest waits for the end, or for a part that failed, and gives memory back
+// that is not needed.
+func (p *program) rest(ctx context.Context, failed <-chan error) error {
+	settled := time.NewTimer(settleAfter)
+	defer settled.Stop()
+	unused := time.NewTicker(trimEvery)
+	defer unused.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-l.failed:
+		case err := <-failed:
 			return err
-		case <-settled:
+		case <-settled.C:
 			debug.FreeOSMemory() // what only the start needed
+			p.trim()
+		case <-unused.C:
+			p.trim()
 		}
 	}
 }
 
-// settleAfter is when the start is over: the store is read, the channels have
-// connected.
-const settleAfter = time.Second
+const (
+	// settleAfter is when the start is over: the store is read, the channels
+	// have connected.
+	settleAfter = time.Second
+	// trimEvery bounds how long parts of the program that are not used stay in
+	// memory. What is used comes back within a millisecond in all.
+	trimEvery = time.Minute
+)
+
+func (p *program) trim() {
+	if err := trim(); err != nil {
+		p.log.Debug("memory is not given back", "err", err)
+	}
+}

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,8 +31,11 @@ func TestAuditLog(t *testing.T) {
 	w.say("write it down")
 	w.wait(owner, "an answer", func(m []telegram.Message) bool { return len(m) == 1 })
 	w.verify(path, 0, "the log is whole")
+	w.command(path, 0, "write_file  telegram/1001", "audit", "tail", "-n", "1")
 	clean(t, b.signal(syscall.SIGTERM))
 	w.verify(path, 0, "the log is whole")
+	w.command(path, 0, "tok ***", "audit", "tail")
+	w.command(path, 2, "want 1 to 500", "audit", "tail", "-n", "0")
 
 	logs, err := filepath.Glob(filepath.Join(filepath.Dir(path), "audit_logs", "*.jsonl"))
 	if err != nil || len(logs) != 1 {
@@ -54,14 +58,28 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.verify(path, 1, "the audit log is not what was written")
+	w.command(path, 0, "1 lines are not what was written", "audit", "tail")
 }
 
 // verify runs the command and checks its exit code and what it says.
 func (w *world) verify(config string, code int, says string) {
 	w.t.Helper()
-	b := launch(w.t, filepath.Dir(config), nil, "audit", "verify", "--config", config)
+	w.command(config, code, says, "audit", "verify")
+}
+
+// command runs a command of the program and checks its exit code and what it
+// says.
+func (w *world) command(config string, code int, says string, args ...string) {
+	w.t.Helper()
+	w.fed(config, nil, code, says, args...)
+}
+
+// fed is command with a standard input.
+func (w *world) fed(config string, stdin io.Reader, code int, says string, args ...string) {
+	w.t.Helper()
+	b := launchFed(w.t, filepath.Dir(config), nil, stdin, append(args, "--config", config)...)
 	b.ended <- receive(w.t, b.ended, "the end of the command")
 	if got := b.cmd.ProcessState.ExitCode(); got != code || !strings.Contains(b.log.String(), says) {
-		w.t.Errorf("bot audit verify ends with %d, want %d and %q:\n%s", got, code, says, b.log.String())
+		w.t.Errorf("bot %v ends with %d, want %d and %q:\n%s", args, got, code, says, b.log.String())
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"magpie/agent"
@@ -13,13 +16,17 @@ import (
 	"magpie/agent/llm/offline"
 	"magpie/agent/llm/openai"
 	"magpie/agent/llm/textcall"
+	"magpie/agent/memory"
 	"magpie/agent/model"
 	"magpie/agent/prompt"
 	"magpie/agent/settings"
 	"magpie/bus"
 	"magpie/chat"
 	"magpie/config"
+	"magpie/cron/desk"
 	"magpie/media"
+	"magpie/subagent"
+	"magpie/tools"
 )
 
 const (
@@ -37,6 +44,7 @@ type brain struct {
 	ledger   *model.Ledger
 	settings *settings.Store
 	agent    *agent.Agent
+	pool     *subagent.Pool
 	// approve lets in a stranger by the code that he was given; the doors set
 	// it, since they keep the codes.
 	approve func(ctx context.Context, code string) (string, error)
@@ -46,54 +54,94 @@ func (p *program) newBrain(t *toolbox) (*brain, error) {
 	b := &brain{p: p}
 	state := p.bus.Table("budgets")
 	b.ledger = model.NewLedger(state, &model.LedgerOptions{
-		Budget: model.Budget{
-			USDPerDay:             p.cfg.Security.Budget.USDPerDay,
-			TokensPerDay:          int(p.cfg.Security.Budget.TokensPerDay),
-			PerSenderTokensPerDay: int(p.cfg.Security.Budget.PerSenderTokensPerDay),
-		},
-		Zone: p.cfg.Location(), Log: p.log,
+		Budget: budget(p.cfg),
+		Zone:   p.cfg.Location(), Log: p.log,
 	})
-	models, err := p.models()
+	models, err := models(p.cfg)
 	if err != nil {
 		return nil, err
 	}
-	b.chain, err = model.New(models, &model.Options{Ledger: b.ledger, Log: p.log})
+	b.chain, err = model.New(models, &model.Options{Ledger: b.ledger, Tried: p.meters.tried, Log: p.log})
 	if err != nil {
 		return nil, err
 	}
 	b.settings = settings.New(p.bus.Table("sess"), p.cfg.Location())
 	writer, err := prompt.New(prompt.Options{
 		Workspace: p.cfg.Workspace, SystemFile: p.cfg.Agent.SystemPromptFile, Log: p.log, Platform: p.platform,
+		Memory: recentNotes(t.memory),
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.agent = agent.New(agent.Ports{
+	ports := agent.Ports{
 		Model: b.chain, Tools: t.exec, Prompt: writer, Settings: b.settings,
 		Commands: b.commands(t),
-		Media:    p.files(), History: p.bus.History,
+		Media:    shelf{store{p.files()}, p.arrivals()}, History: p.bus.History,
 		Publish: p.bus.PublishOutbound,
 		Say: func(ctx context.Context, in chat.Inbound) error {
 			return p.bus.PublishInbound(ctx, in, false)
 		},
-		Event: p.bus.Publish,
+		Event: p.meters.watch(p.bus.Publish, func(string) bool { return false }),
 		Turn:  p.bus.Table("turn"), Sess: p.bus.Table("sess"),
-	}, p.agentOptions())
+	}
+	b.agent = agent.New(ports, p.agentOptions())
+	b.pool = subagent.NewPool(t.board, ports, p.taskOptions())
+	b.agent.Update(b.kit(p.cfg, t))
 	return b, nil
+}
+
+func budget(cfg *config.Config) model.Budget {
+	b := cfg.Security.Budget
+	return model.Budget{
+		USDPerDay: b.USDPerDay, TokensPerDay: int(b.TokensPerDay), PerSenderTokensPerDay: int(b.PerSenderTokensPerDay),
+	}
+}
+
+// kit is what turns work with that begin now.
+func (b *brain) kit(cfg *config.Config, t *toolbox) agent.Kit {
+	return agent.Kit{
+		Model: b.chain.Fixed(), Tools: t.exec.Fixed(),
+		MaxIterations: cfg.Agent.MaxIterations,
+		MaxConcurrent: cfg.Tools.MaxConcurrent,
+		Busy:          agent.Busy(cfg.Agent.Busy),
+		Debounce:      cfg.Agent.Debounce,
+		HistoryTokens: cfg.Agent.HistoryTokens,
+	}
 }
 
 func (p *program) agentOptions() *agent.Options {
 	return &agent.Options{
-		MaxIterations: p.cfg.Agent.MaxIterations,
-		MaxConcurrent: p.cfg.Tools.MaxConcurrent,
-		Busy:          agent.Busy(p.cfg.Agent.Busy),
-		Debounce:      p.cfg.Agent.Debounce,
-		HistoryTokens: p.cfg.Agent.HistoryTokens,
-		Workspace:     p.cfg.Workspace,
+		Workspace: p.cfg.Workspace,
 		Shrink: func(img []byte) ([]byte, string, error) {
 			return media.Shrink(img, imageSide, imageBytes)
 		},
 		Log: p.log,
+	}
+}
+
+// Of the notes, the prompt shows the latest; the model searches for others.
+const promptNotes, promptNoteBytes = 12, 3000
+
+func recentNotes(store *memory.Store) func(context.Context, prompt.Input) (string, error) {
+	return func(ctx context.Context, in prompt.Input) (string, error) {
+		all, err := store.List(ctx, memory.Of(in.Addr, in.Sender, in.Direct))
+		if err != nil || len(all) == 0 {
+			return "", err
+		}
+		var lines []string
+		bytes := 0
+		for i := len(all) - 1; i >= max(0, len(all)-promptNotes); i-- {
+			line := "- [" + all[i].At.In(in.Zone).Format(time.DateOnly) + "] " + all[i].Text
+			if all[i].FromOutside() {
+				line = tools.Fence("a note", line)
+			}
+			if bytes += len(line); bytes > promptNoteBytes {
+				break
+			}
+			lines = append(lines, line)
+		}
+		slices.Reverse(lines)
+		return fmt.Sprintf("%d notes; the latest (memory_search finds others):\n%s", len(all), strings.Join(lines, "\n")), nil
 	}
 }
 
@@ -104,14 +152,20 @@ func (b *brain) commands(t *toolbox) *command.Set {
 		Buttons:  t.buttons,
 		Models:   b.chain.Models,
 		Usage:    b.ledger,
-		Tools:    t.shown,
+
+		Tasks:     t.board,
+		Approvals: t.desk,
+		MCP:       t.mcpShown,
+		Tools:     t.shown,
 		Approve: func(ctx context.Context, code string) (string, error) {
 			if b.approve == nil {
 				return "", command.ErrNoCode
 			}
 			return b.approve(ctx, code)
 		},
-		Admin: b.p.isAdmin,
+		Admin:     b.p.isAdmin,
+		Memory:    t.memory,
+		Reminders: reminders{desk.New(b.p.jobs), b.p.bus.Table("meant")},
 	}, &command.Options{Log: b.p.log})
 }
 
@@ -121,7 +175,7 @@ func (p *program) isAdmin(channel, sender string) bool {
 	if p.platform(channel) == webType {
 		return true
 	}
-	for _, admin := range p.cfg.Security.Admins {
+	for _, admin := range p.config().Security.Admins {
 		if admin == channel+":"+sender {
 			return true
 		}
@@ -139,13 +193,11 @@ func (p *program) platform(channel string) string {
 	return channel
 }
 
-func (p *program) files() *bus.Media { return p.bus.Media(p.cfg.Media.TTL) }
-
 // models makes a provider of every entry of llm.models.
-func (p *program) models() ([]model.Model, error) {
+func models(cfg *config.Config) ([]model.Model, error) {
 	var all []model.Model
-	for _, m := range p.cfg.LLM.Models {
-		provider, err := provider(m)
+	for _, m := range cfg.LLM.Models {
+		provider, err := provider(m, nil)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
@@ -158,19 +210,20 @@ func (p *program) models() ([]model.Model, error) {
 	return all, nil
 }
 
-func provider(m config.Model) (llm.Provider, error) {
+// provider makes one; client nil = of its own.
+func provider(m config.Model, client *http.Client) (llm.Provider, error) {
 	var p llm.Provider
 	var err error
 	switch m.Provider {
 	case config.OpenAI:
 		p, err = openai.New(openai.Config{
 			Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey, Model: m.Model,
-			Timeout: m.Timeout, MaxTokens: m.MaxOutputTokens, Vision: m.Vision,
+			Timeout: m.Timeout, MaxTokens: m.MaxOutputTokens, Vision: m.Vision, HTTP: client,
 		})
 	case config.Anthropic:
 		p, err = anthropic.New(anthropic.Config{
 			Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey, Model: m.Model,
-			Timeout: m.Timeout, MaxTokens: m.MaxOutputTokens, Vision: m.Vision,
+			Timeout: m.Timeout, MaxTokens: m.MaxOutputTokens, Vision: m.Vision, HTTP: client,
 		})
 	default:
 		return offline.New(m.Name), nil
@@ -188,15 +241,17 @@ func (p *program) isOffline() bool {
 
 // work runs turns until ctx ends.
 func (b *brain) work(ctx context.Context) error {
-	return b.p.bus.Own(ctx, b.own, &bus.WorkerOptions{Turns: b.p.cfg.Agent.MaxTurns, Grace: turnGrace})
+	return b.p.bus.Own(ctx, own(b.agent.Own), &bus.WorkerOptions{Turns: b.p.cfg.Agent.MaxTurns, Grace: turnGrace})
 }
 
-// own gives one chat's mailbox to the agent, in the agent's terms.
-func (b *brain) own(ctx context.Context, mb *bus.Mailbox) error {
-	held, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(asLost(context.Cause(ctx))) })()
-	return b.agent.Own(held, mb.Session(), mailbox{mb})
+// own gives a mailbox to the agent, or to the pool of tasks, in their terms.
+func own(to func(context.Context, chat.SessionKey, agent.Mailbox) error) bus.Owner {
+	return func(ctx context.Context, mb *bus.Mailbox) error {
+		held, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		defer cancel(nil)
+		defer context.AfterFunc(ctx, func() { cancel(asLost(context.Cause(ctx))) })()
+		return to(held, mb.Session(), mailbox{mb})
+	}
 }
 
 // mailbox is a bus.Mailbox whose errors the agent understands.

@@ -128,6 +128,7 @@ func (w *world) write(ctx context.Context, chat int64) int {
 
 // judge looks for every answer of a chat.
 func (w *world) judge(r *chaosReport, chat int64, n int) {
+	w.noted("echo: " + tag(chat, n-1))
 	msgs := w.tg.Messages(chat)
 	last := -1
 	seen := map[int]bool{}
@@ -162,6 +163,21 @@ func (w *world) judge(r *chaosReport, chat int64, n int) {
 	}
 }
 
+// noted waits until a send that is shown is noted, a moment later.
+func (w *world) noted(text string) {
+	w.t.Helper()
+	end := time.After(deadline)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for len(w.sent.lives(text)) == 0 {
+		select {
+		case <-end:
+			w.t.Fatalf("%q is shown and not noted", text)
+		case <-tick.C:
+		}
+	}
+}
+
 // sends notes which life of the program has sent each text: a message that
 // several lives have sent was on its way when each of them but the last was
 // killed, which Telegram gives no means to recognise; one that a single life
@@ -174,6 +190,14 @@ type sends struct {
 	mu   sync.Mutex
 	life int
 	by   map[string][]int
+	last int // the life that has sent the latest message
+}
+
+// latest is the life that has sent the latest message.
+func (s *sends) latest() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 // born returns the path of Telegram for the next life.
@@ -210,6 +234,7 @@ func (s *sends) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	text := html.UnescapeString(form.Get("text"))
 	s.by[text] = append(s.by[text], life)
+	s.last = life
 }
 
 type status struct {

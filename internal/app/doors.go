@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"magpie/agent/command"
 	"magpie/bus"
@@ -21,7 +18,6 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/console"
-	"magpie/media"
 )
 
 // webType is the type of the channel that is the console's chat page.
@@ -29,12 +25,11 @@ const webType = "web"
 
 // doors are the channels with their ways in and out.
 type doors struct {
-	p        *program
-	all      []*door
-	byName   map[string]*door
-	pairs    *access.Pairs
-	inbound  *prometheus.CounterVec
-	outbound *prometheus.CounterVec
+	p      *program
+	all    []*door
+	byName map[string]*door
+	pairs  *access.Pairs
+	files  *dispatch.Intake
 }
 
 // door is one channel instance.
@@ -53,26 +48,18 @@ type door struct {
 }
 
 func (p *program) newDoors(b *brain) (*doors, error) {
-	d := &doors{
-		p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")),
-		inbound: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "magpie_inbound_messages_total", Help: "Messages taken from a channel.",
-		}, []string{"channel"}),
-		outbound: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "magpie_outbound_events_total", Help: "What happened on the way out: sent, retry, resend, rate_limited, undeliverable, edit, edit_skipped.",
-		}, []string{"channel", "event"}),
-	}
+	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs"))}
 	b.approve = d.approve
 	if !p.has(Gateway) {
 		return d, nil
 	}
 	registry := all.Registry()
-	var errs error
+	public, errs := Public(p.cfg)
 	for _, c := range p.cfg.Channels {
 		if !c.Enabled {
 			continue
 		}
-		door, err := d.open(c, registry)
+		door, err := d.open(c, registry, public)
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
@@ -80,10 +67,11 @@ func (p *program) newDoors(b *brain) (*doors, error) {
 		d.all = append(d.all, door)
 		d.byName[c.Name] = door
 	}
+	d.files = d.intake()
 	return d, errs
 }
 
-func (d *doors) open(c config.Channel, registry channels.Registry) (*door, error) {
+func (d *doors) open(c config.Channel, registry channels.Registry, public publish) (*door, error) {
 	make, ok := registry[c.Type]
 	if !ok {
 		return nil, c.Errorf("type", "there is no channel of type %q", c.Type)
@@ -92,7 +80,7 @@ func (d *doors) open(c config.Channel, registry channels.Registry) (*door, error
 	log := p.log.With("channel", c.Name)
 	door := &door{p: p, cfg: c, status: channels.NewStatus(nil)}
 	ch, err := make(c.Name, c.Decode, channels.Deps{
-		Table: p.bus.Table("channel." + c.Name), Log: log, Status: door.status,
+		Table: p.bus.Table("channel." + c.Name), Log: log, Status: door.status, Public: public, Commands: menu(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
@@ -102,11 +90,11 @@ func (d *doors) open(c config.Channel, registry channels.Registry) (*door, error
 		return nil, c.Errorf("rate", "%v", err)
 	}
 	door.out = dispatch.New(ch, &dispatch.Options{
-		Receipts: p.bus.Table("receipt"), Drafts: p.bus.Table("drafts"), Media: store{p.files()},
-		Rate: c.Rate, Stream: c.Stream, Log: log, Notify: p.bus.Publish,
-		Count: func(what string) { d.outbound.WithLabelValues(c.Name, what).Inc() },
+		Receipts: p.bus.Receipts(), Drafts: p.bus.Table("drafts"), Media: store{p.files()},
+		Rate: c.Rate, Stream: c.Stream, Patience: p.opts.patience, Log: log, Notify: p.bus.Publish,
+		Count: func(what string) { p.meters.outbound.WithLabelValues(c.Name, what).Inc() },
 	})
-	gate := d.accessOf(c)
+	gate := accessOf(p.cfg, c)
 	if err := gate.Check(); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 	}
@@ -114,8 +102,17 @@ func (d *doors) open(c config.Channel, registry channels.Registry) (*door, error
 	return door, nil
 }
 
-func (d *doors) accessOf(c config.Channel) access.Config {
-	security := d.p.cfg.Security
+// menu is the bot's commands as a platform's menu shows them.
+func menu() []channels.Command {
+	var all []channels.Command
+	for _, c := range command.List() {
+		all = append(all, channels.Command{Name: c.Name, About: c.About, Chinese: c.Chinese, Args: c.TakesAnArg})
+	}
+	return all
+}
+
+func accessOf(cfg *config.Config, c config.Channel) access.Config {
+	security := cfg.Security
 	return access.Config{
 		Allow: c.Allow, Admins: security.Admins, Pairing: c.Pairing, CodeLife: security.PairingTTL,
 		Group: c.Group, Groups: c.Groups, PerSender: security.RateLimit.PerSender.String(),
@@ -141,7 +138,7 @@ func (d *doors) approve(ctx context.Context, code string) (string, error) {
 func (d *doors) watch(l *lifecycle) error {
 	stop, err := d.p.bus.Events(func(ev chat.Event) {
 		door := d.byName[ev.Addr.Channel]
-		if door == nil {
+		if door == nil || ev.Quiet {
 			return
 		}
 		if door.leads.Load() {
@@ -174,8 +171,17 @@ func (d *doors) dispatchers() []func(context.Context) error {
 }
 
 func (d *door) deliver(ctx context.Context, out chat.Outbound) error {
+	if quiet(out) {
+		return d.p.settle(ctx, out, nil) // for the job alone
+	}
 	err := d.out.Deliver(ctx, out)
-	if _, dead := errors.AsType[*dispatch.Undeliverable](err); dead {
+	_, dead := errors.AsType[*dispatch.Undeliverable](err)
+	if err == nil || dead {
+		if err := d.p.settle(ctx, out, err); err != nil {
+			return err
+		}
+	}
+	if dead {
 		return bus.Drop(err)
 	}
 	return err
@@ -253,17 +259,20 @@ func (d *door) run(ctx context.Context, sink channels.Sink) (err error) {
 	return d.ch.Run(ctx, sink)
 }
 
-// sink is the whole way in: who may speak, files fetched, into the mailbox.
+// sink is the whole way in: who may speak, files noted, into the mailbox.
 func (d *doors) sink(door *door) channels.Sink {
 	last := &intake{bus: d.p.bus, log: d.p.log, now: time.Now}
 	next := channels.Sink(func(ctx context.Context, in chat.Inbound) error {
-		d.inbound.WithLabelValues(door.cfg.Name).Inc()
+		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)
 	})
-	if fetcher, ok := door.ch.(channels.MediaFetcher); ok {
-		next = dispatch.Intake(next, fetcher, store{d.p.files()}, d.p.cfg.Media.MaxBytes)
+	whole := door.gate.Wrap(d.files.Wrap(next))
+	return func(ctx context.Context, in chat.Inbound) error {
+		if in.Trace == "" {
+			in.Trace = newTrace() // what refuses it, and what fetches its files, can be followed too
+		}
+		return whole(ctx, in)
 	}
-	return door.gate.Wrap(next)
 }
 
 func (d *doors) routes() []console.Route {
@@ -316,15 +325,4 @@ func (d *doors) problems() []console.Problem {
 		}
 	}
 	return all
-}
-
-// store is the media store in the words of package media.
-type store struct{ *bus.Media }
-
-func (s store) Open(ctx context.Context, ref string) (io.ReadCloser, error) {
-	r, err := s.Media.Open(ctx, ref)
-	if errors.Is(err, bus.ErrNoMedia) {
-		return nil, fmt.Errorf("%w: %w", media.ErrNotFound, err)
-	}
-	return r, err
 }

@@ -3,12 +3,14 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
+	"magpie/tools"
 )
 
 // TestKillAtEveryStage kills the program at each stage of a turn, by both
@@ -165,5 +167,10 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	t.Log(report)
 	if report.lost > 0 || report.doubled > 0 || report.disorder > 0 {
 		t.Errorf("lost %d, doubled %d, out of order %d; want none", report.lost, report.doubled, report.disorder)
+	}
+	logs, table := auditOf(t, filepath.Join(w.dir, "bot"))
+	audit, err := tools.VerifyAudit(t.Context(), logs, table)
+	if err != nil || audit.Records == 0 || len(audit.Problems) > 0 {
+		t.Errorf("the audit log after the kills: %+v, %v", audit, err)
 	}
 }

@@ -7,15 +7,28 @@ import (
 	"magpie/channels"
 	"magpie/channels/all"
 	"magpie/chat"
+	"magpie/config"
 	"magpie/internal/kv"
 )
 
 // secrets are the values that must never stand in a log: those of the core
 // sections and of every channel's, whatever the adapter calls them.
-func (p *program) secrets() []chat.Secret {
-	found := []chat.Secret{p.token}
-	gather(reflect.ValueOf(p.cfg), &found)
-	for _, c := range p.cfg.Channels {
+func (p *program) secrets() []chat.Secret { return secrets(p.cfg, p.token) }
+
+func secrets(cfg *config.Config, token chat.Secret) []chat.Secret {
+	found := []chat.Secret{token}
+	gather(reflect.ValueOf(cfg), &found)
+	for _, section := range sections(cfg) {
+		gather(reflect.ValueOf(section), &found)
+	}
+	return found
+}
+
+// sections are what the adapters of the enabled channels have decoded, by
+// name.
+func sections(cfg *config.Config) map[string]any {
+	found := map[string]any{}
+	for _, c := range cfg.Channels {
 		factory, ok := all.Registry()[c.Type]
 		if !ok || !c.Enabled {
 			continue
@@ -24,7 +37,7 @@ func (p *program) secrets() []chat.Secret {
 			if err := c.Decode(target); err != nil {
 				return err
 			}
-			gather(reflect.ValueOf(target), &found)
+			found[c.Name] = target
 			return errSeen
 		}
 		// The error is errSeen, or the channel will say itself what is wrong.

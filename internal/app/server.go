@@ -15,7 +15,7 @@ import (
 const checkEvery = time.Second
 
 // newServer builds the console with the pages of the channels that have some.
-func (p *program) newServer(b *brain, t *toolbox, d *doors) (*console.Server, error) {
+func (p *program) newServer(b *brain, t *toolbox, d *doors, r *reloader) (*console.Server, error) {
 	key, err := console.LoadKey(p.cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -25,11 +25,12 @@ func (p *program) newServer(b *brain, t *toolbox, d *doors) (*console.Server, er
 	if p.has(Gateway) {
 		routes, hooks = d.routes(), d.hooks()
 	}
-	routes = append(routes, p.auditRoute())
+	routes = append(routes, p.opRoute(t, r), p.backupRoute())
 	return console.New(console.Config{
 		Listen: p.cfg.Web.Listen, Token: p.token, Key: key,
 		Ready:   p.readiness(d),
 		States:  d.states,
+		Loaded:  r.public,
 		Metrics: p.metrics(b, t, d),
 		Hooks:   hooks,
 		Log:     p.log,
@@ -63,8 +64,16 @@ func (p *program) greet(s *console.Server) {
 		fmt.Fprint(p.opts.Out, p.greeting(s))
 	}
 	if p.opts.Ready != nil {
-		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL()})
+		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Unsent: p.unsent})
 	}
+}
+
+func (p *program) unsent(ctx context.Context) (n int) {
+	s, _ := p.bus.State(ctx) // what it could read
+	for _, q := range s.Out {
+		n += q.Messages
+	}
+	return n
 }
 
 func (p *program) greeting(s *console.Server) string {

@@ -33,7 +33,7 @@ type intake struct {
 func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
 	if strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 && in.Press == nil {
-		i.log.Debug("empty message skipped", "session", in.Addr.Session(), "id", in.ID)
+		i.log.Debug("empty message skipped", "session", in.Addr.Session(), "trace", in.Trace, "id", in.ID)
 		return nil
 	}
 	if in.V == 0 {
@@ -42,16 +42,15 @@ func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	if in.Origin == "" {
 		in.Origin = chat.FromPerson
 	}
-	if in.Trace == "" {
-		in.Trace = newTrace()
-	}
 	err := i.bus.PublishInbound(ctx, in, in.Press != nil || command.Is(in.Text))
 	switch {
+	case err == nil:
+		i.log.Info("message received", "channel", in.Addr.Channel, "session", in.Addr.Session(), "trace", in.Trace, "id", in.ID)
 	case errors.Is(err, bus.ErrMailboxFull):
 		window := i.now().Truncate(noticeEvery).Unix()
-		return i.tell(ctx, in, fmt.Sprintf("full:%d", window), fullNotice)
+		return i.tell(ctx, in, fmt.Sprintf("%s:%d", answerFull, window), fullNotice)
 	case errors.Is(err, bus.ErrTooLarge):
-		return i.tell(ctx, in, "large:"+in.ID, largeNotice)
+		return i.tell(ctx, in, answerLarge+":"+in.ID, largeNotice)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"magpie/bus/bustest"
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
+	"magpie/internal/kv"
 	"magpie/tools"
 )
 
@@ -174,12 +175,18 @@ func TestTools(t *testing.T) {
 	checkAudit(t, dir, 7)
 }
 
+// auditOf is the audit log of a program that has ended, and the table that
+// knows its end.
+func auditOf(t *testing.T, data string) (logs string, table kv.Table) {
+	t.Helper()
+	return filepath.Join(data, "audit_logs"), bustest.Open(t, bus.Options{Dir: filepath.Join(data, "bus")}).Table("audit")
+}
+
 // checkAudit verifies the audit log of a program that has ended, and that a
 // changed one does not pass.
 func checkAudit(t *testing.T, data string, calls int) {
 	t.Helper()
-	table := bustest.Open(t, bus.Options{Dir: filepath.Join(data, "bus")}).Table("audit")
-	logs := filepath.Join(data, "audit_logs")
+	logs, table := auditOf(t, data)
 	report, err := tools.VerifyAudit(t.Context(), logs, table)
 	if err != nil || report.Records != 2*calls || len(report.Problems) > 0 {
 		t.Errorf("audit: %+v, %v; want %d records", report, err, 2*calls)

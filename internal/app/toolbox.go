@@ -4,76 +4,218 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
+	"magpie/agent/approval"
 	"magpie/agent/buttons"
 	"magpie/agent/command"
+	"magpie/agent/memory"
+	"magpie/agent/prompt"
+	"magpie/agent/tasks"
 	"magpie/chat"
 	"magpie/config"
+	"magpie/cron/desk"
+	"magpie/subagent"
 	"magpie/tools"
 	"magpie/tools/all"
 	"magpie/tools/fs"
 	"magpie/tools/fs/fence"
+	"magpie/tools/fs/undo"
+	"magpie/tools/mcp"
 	"magpie/tools/say"
+	"magpie/tools/shell"
+	"magpie/tools/system"
 )
 
 // toolbox is everything about tools that others need.
 type toolbox struct {
 	p       *program
 	exec    *tools.Executor
+	redact  *tools.Redactor
 	buttons *buttons.Registry
-	fence   *fence.Fence
+	undo    *undo.Log
+	env     *system.Env // what chats have set
+	memory  *memory.Store
+	mcp     *mcp.Manager
+	desk    *approval.Desk
 	audit   *tools.Audit // nil: switched off
+	board   *tasks.Board
+	wear    wear
+}
+
+// wear are the outfits that there have been.
+type wear struct {
+	remote *tools.Registry // the tools of MCP servers, the same under all
+	latest *outfit
+	// fences are closed at the end only: a turn may still use an old one.
+	fences []*fence.Fence
+}
+
+// outfit are the built-in tools as one configuration wants them.
+type outfit struct {
+	cfg   *config.Config
+	fence *fence.Fence
+	shell *shell.Shell // nil: no commands
+	reg   *tools.Registry
+	opts  *tools.Options
 }
 
 // openTools opens the workspace and registers the tools.
 func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
-	t = &toolbox{p: p, buttons: buttons.New(p.bus.Table("buttons"), nil)}
+	t = &toolbox{p: p, board: tasks.NewBoard(p.bus.Table("tasks"), nil), redact: tools.NewRedactor(p.secrets()), wear: wear{remote: &tools.Registry{}}}
+	t.buttons = buttons.New(p.bus.Table("buttons"), &buttons.Options{Actions: map[string]buttons.Action{
+		approval.ActionName: func(ctx context.Context, pressed buttons.Pressed) (buttons.Result, error) {
+			return t.desk.Action(ctx, pressed)
+		},
+		noticeAction: p.pressNotice,
+	}})
+	t.desk = approval.New(approval.Options{
+		Table: p.bus.Table("approvals"), Buttons: t.buttons, Publish: p.bus.PublishOutbound,
+		Admins: p.cfg.Security.Admins, Redact: t.redact.Text,
+	})
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.close())
 		}
 	}()
-	if t.fence, err = openFence(p.cfg); err != nil {
-		return t, err
-	}
 	if p.cfg.Security.AuditLogEnabled {
 		t.audit, err = tools.OpenAudit(ctx, auditDir(p.cfg), p.bus.Table("audit"))
 		if err != nil {
 			return t, err
 		}
 	}
-	policy, err := policy(p.cfg.Tools.Policy)
-	if err != nil {
+	if t.undo, err = undo.Open(filepath.Join(p.cfg.DataDir, "undo")); err != nil {
 		return t, err
 	}
-	reg := &tools.Registry{}
-	if err := all.Register(reg, all.Deps{Fence: t.fence, Outbox: outbox{p}, Message: t.message()}); err != nil {
+	t.memory = memory.New(p.bus.Table("memory"), nil)
+	t.env = system.NewEnv(p.bus.Table("env"), nil)
+	t.mcp = p.newMCP(t.wear.remote, t.redact)
+	if t.wear.latest, err = t.equip(p.cfg); err != nil {
 		return t, err
 	}
-	t.exec = tools.NewExecutor(reg, &tools.Options{
-		Timeout: p.cfg.Tools.Timeout, NetworkTimeout: p.cfg.Tools.NetworkTimeout,
-		MaxResultChars: p.cfg.Tools.MaxResultChars, Enabled: p.cfg.Tools.Enabled,
-		Policy: policy, Keep: fs.Keep(t.fence), Audit: t.audit,
-		Events: p.bus.Publish, Log: p.log, Redact: tools.NewRedactor(p.secrets()),
-	})
+	t.exec = tools.NewExecutor(t.wear.latest.reg, t.wear.latest.opts)
 	return t, nil
 }
 
+// change makes the tools anew; on an error those of before stay.
+func (t *toolbox) change(cfg *config.Config) error {
+	o, err := t.equip(cfg)
+	if err != nil {
+		return err
+	}
+	t.wear.latest = o
+	t.exec.Update(o.reg, o.opts)
+	return nil
+}
+
+// equip makes the built-in tools as cfg wants them; nothing is in force yet.
+func (t *toolbox) equip(cfg *config.Config) (*outfit, error) {
+	o := &outfit{cfg: cfg, reg: &tools.Registry{Under: t.wear.remote}}
+	policy, err := policy(cfg.Tools.Policy)
+	if err != nil {
+		return nil, err
+	}
+	if t.wear.latest != nil && reflect.DeepEqual(fenceOptions(cfg), fenceOptions(t.wear.latest.cfg)) {
+		o.fence = t.wear.latest.fence
+	} else {
+		if o.fence, err = openFence(cfg); err != nil {
+			return nil, err
+		}
+		t.wear.fences = append(t.wear.fences, o.fence)
+	}
+	if err := t.register(o); err != nil {
+		return nil, err
+	}
+	o.opts = &tools.Options{
+		Timeout: cfg.Tools.Timeout, NetworkTimeout: cfg.Tools.NetworkTimeout,
+		MaxResultChars: cfg.Tools.MaxResultChars, Enabled: cfg.Tools.Enabled, Offer: subagent.Offer,
+		Policy: policy, Keep: fs.Keep(o.fence), Audit: t.audit,
+		Events: t.p.meters.watch(t.p.bus.Publish, o.reg.Has), Log: t.p.log, Redact: t.redact, Approver: t.desk,
+	}
+	return o, nil
+}
+
+// register adds the built-in tools.
+func (t *toolbox) register(o *outfit) (err error) {
+	web, err := webOptions(o.cfg.Tools.Web)
+	if err != nil {
+		return err
+	}
+	if o.shell, err = t.openShell(o); err != nil {
+		return err
+	}
+	return all.Register(o.reg, all.Deps{
+		Skill: func(_ context.Context, _ tools.Scope, name string) (string, error) {
+			return prompt.LoadSkill(o.cfg.Workspace, name)
+		},
+		Fence: o.fence, Undo: t.undo, Env: system.NewEnv(t.p.bus.Table("env"), o.cfg.Tools.Exec.Env), Memory: t.memory,
+		Outbox: outbox{t.p}, Message: t.message(o),
+		Web: web, Screen: t.screen(o, web.Guard), Shell: o.shell,
+		Later: all.Later{Jobs: desk.New(t.p.jobs), Remind: t.remindOptions(), Tasks: t.p.newTasks(t.board)},
+	})
+}
+
 func openFence(cfg *config.Config) (*fence.Fence, error) {
-	return fence.New(cfg.Workspace, &fence.Options{
+	return fence.New(cfg.Workspace, fenceOptions(cfg))
+}
+
+func fenceOptions(cfg *config.Config) *fence.Options {
+	return &fence.Options{
 		Allowed:     cfg.Tools.AllowedPaths,
 		Anywhere:    !cfg.Tools.RestrictToWorkspace,
 		ResolveDots: cfg.Tools.PathPolicy == "resolve",
 		FollowLinks: cfg.Tools.Symlinks == "inside",
+	}
+}
+
+// newMCP makes the connections to MCP servers; they are made when it runs.
+func (p *program) newMCP(reg *tools.Registry, redact *tools.Redactor) *mcp.Manager {
+	return mcp.New(mcpServers(p.cfg), mcp.Options{
+		Registry: reg, Media: store{p.files()}, Dir: p.cfg.MCPDir(), Version: p.opts.Version, Log: p.log, Redact: redact.Text,
 	})
+}
+
+func mcpServers(cfg *config.Config) []mcp.Server {
+	var all []mcp.Server
+	for _, s := range cfg.Tools.MCPServers {
+		if s.Enabled {
+			all = append(all, mcp.Server{
+				Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, Tools: s.Tools,
+			})
+		}
+	}
+	return all
+}
+
+// CheckTools says which names of tools in the configuration no tool has: an
+// *Error of package config with all of them.
+func CheckTools(cfg *config.Config) error {
+	known, err := all.Known()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	check := func(key, name string) {
+		if err := known.Misnamed(name); err != nil {
+			errs = append(errs, cfg.Errorf(key, "%v", err))
+		}
+	}
+	for i, name := range cfg.Tools.Enabled {
+		check(fmt.Sprintf("tools.enabled[%d]", i), strings.TrimPrefix(name, "-"))
+	}
+	for i, rule := range cfg.Tools.Policy {
+		check(fmt.Sprintf("tools.policy[%d].tool", i), rule.Tool)
+	}
+	return config.Join(errs...)
 }
 
 func policy(rules []config.Rule) (*tools.Policy, error) {
 	var all []tools.Rule
 	for _, r := range rules {
-		all = append(all, tools.Rule{Tool: r.Tool, Match: r.Match, Channel: r.Channel, Sender: r.Sender, Action: tools.Action(r.Action)})
+		all = append(all, tools.Rule{Tool: r.Tool, Match: r.Match, Channel: r.Channel, Chat: r.Chat, Sender: r.Sender, Action: tools.Action(r.Action)})
 	}
 	return tools.NewPolicy(all)
 }
@@ -89,32 +231,37 @@ func (t *toolbox) close() error {
 	if t.audit != nil {
 		errs = errors.Join(errs, t.audit.Close())
 	}
-	if t.fence != nil {
-		errs = errors.Join(errs, t.fence.Close())
+	if t.undo != nil {
+		errs = errors.Join(errs, t.undo.Close())
+	}
+	for _, f := range t.wear.fences {
+		errs = errors.Join(errs, f.Close())
 	}
 	return errs
 }
 
 // message connects the message tool. Another chat than the current one may be
 // written to for administrators only, and policy may forbid it even then.
-func (t *toolbox) message() *say.Options {
+func (t *toolbox) message(o *outfit) *say.Options {
 	return &say.Options{
-		Elsewhere: func(_ context.Context, sc tools.Scope, to chat.Address) error {
-			if !t.p.isAdmin(sc.Addr.Channel, sc.Sender.ID) {
-				return errors.New("only an administrator may have messages sent to other chats")
-			}
-			for _, c := range t.p.cfg.Channels {
-				if c.Name == to.Channel && c.Enabled {
-					return nil
-				}
-			}
-			return fmt.Errorf("there is no channel %q", to.Channel)
-		},
-		Buttons:  t.makeButtons,
-		Files:    t.fence,
-		Media:    t.p.files(),
-		MaxBytes: t.p.cfg.Media.MaxBytes,
+		Elsewhere: t.elsewhere,
+		Buttons:   t.makeButtons,
+		Files:     o.fence,
+		Media:     t.p.files(),
+		MaxBytes:  t.p.cfg.Media.MaxBytes,
+		Largest:   largest(t.p.cfg),
 	}
+}
+
+// elsewhere says whether a turn may reach that other chat.
+func (t *toolbox) elsewhere(_ context.Context, sc tools.Scope, to chat.Address) error {
+	if !t.p.isAdmin(sc.Addr.Channel, sc.Sender.ID) {
+		return errors.New("only an administrator may reach other chats")
+	}
+	if !t.p.delivers(to.Channel) {
+		return fmt.Errorf("there is no channel %q", to.Channel)
+	}
+	return nil
 }
 
 // makeButtons makes buttons that say their label when they are pressed, one a
@@ -152,6 +299,15 @@ func (t *toolbox) shown(d chat.Delivery) []command.Tool {
 			Name: spec.Name, Category: string(spec.Category), About: firstLine(spec.Description),
 			Calls: s.Calls, Failures: s.Failures, Average: s.Average, P95: s.P95,
 		})
+	}
+	return all
+}
+
+// mcpShown is what /mcp says.
+func (t *toolbox) mcpShown() []command.MCPServer {
+	var all []command.MCPServer
+	for _, s := range t.mcp.States() {
+		all = append(all, command.MCPServer{Name: s.Name, Connected: s.Connected, Tools: len(s.Tools), Trouble: s.Err})
 	}
 	return all
 }

@@ -117,3 +117,29 @@ func sees(n int) func(*testing.T, *world, *bot) {
 		}
 	}
 }
+
+// TestSkillIsLoaded: the model gets what a skill tells to do, not its file.
+func TestSkillIsLoaded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	path, listen := w.config("bot")
+	file := w.data("workspace", "skills", "tea", "SKILL.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("---\nname: tea\ndescription: making tea\n---\nBoil water first.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := w.startWith(path, listen)
+	b.ready()
+	w.calls(map[string]modelserver.Call{
+		"the skill": {Name: "read_file", Args: `{"path": "skills/tea/SKILL.md"}`},
+		"the lines": {Name: "read_file", Args: `{"path": "skills/tea/SKILL.md", "start_line": 1}`},
+	})
+	if got := w.ask("the skill"); !strings.Contains(got, "Skill tea.") || !strings.Contains(got, "Boil water first.") || strings.Contains(got, "description") {
+		t.Errorf("the skill comes as %q", got)
+	}
+	if got := w.ask("the lines"); !strings.Contains(got, "| description: making tea") {
+		t.Errorf("its lines come as %q", got)
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +22,8 @@ import (
 
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
+	"magpie/internal/portlock"
+	"magpie/tools/shell/sandbox"
 )
 
 // deadline bounds every wait of these tests; none comes near it.
@@ -43,6 +45,9 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if sandbox.Helper() { // of a program that runs in this process
+		return
+	}
 	flag.Parse()
 	// These tests wait for programs more than they compute.
 	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
@@ -126,15 +131,7 @@ web: {listen: %q}
 	return path, listen
 }
 
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
+func freeAddr(t testing.TB) string { return portlock.Free(t) }
 
 // bot is a running program.
 type bot struct {
@@ -185,6 +182,12 @@ func (w *world) startWith(path, listen string, args ...string) *bot {
 // PATH and env around it.
 func launch(t testing.TB, dir string, env []string, args ...string) *bot {
 	t.Helper()
+	return launchFed(t, dir, env, nil, args...)
+}
+
+// launchFed is launch with a standard input, which is a pipe.
+func launchFed(t testing.TB, dir string, env []string, stdin io.Reader, args ...string) *bot {
+	t.Helper()
 	exe, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +195,7 @@ func launch(t testing.TB, dir string, env []string, args ...string) *bot {
 	b := &bot{t: t, log: &safeBuffer{}, ended: make(chan error, 1)}
 	b.cmd = exec.Command(exe, args...)
 	b.cmd.Dir = dir
-	b.cmd.Stdout, b.cmd.Stderr = b.log, b.log
+	b.cmd.Stdin, b.cmd.Stdout, b.cmd.Stderr = stdin, b.log, b.log
 	b.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, env...)
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestEachRule(t *testing.T) {
 		{"ours in a test", "agent/a_test.go", head + "import _ \"magpie/agent\"\nimport _ \"magpie/bus/bustest\"\n", nil},
 		{"ours in another's test", "agent/a_test.go", head + "import _ \"magpie/config\"\n", []string{"agent/a_test.go:3: imports: agent may not import config; it may: chat, agent/..., tools, internal/kv, internal/near, cron/when"}},
 		{"tested is not free", "agent/a.go", head + "import _ \"magpie/bus/bustest\"\n", []string{"agent/a.go:3: imports: agent may not import bus/bustest; it may: chat, agent/..., tools, internal/kv, internal/near, cron/when"}},
-		{"yaml", "chat/a.go", head + "import _ \"github.com/goccy/go-yaml/ast\"\n", []string{"chat/a.go:3: imports: github.com/goccy/go-yaml belongs to config"}},
+		{"yaml", "chat/a.go", head + "import _ \"github.com/goccy/go-yaml/ast\"\n", []string{"chat/a.go:3: imports: github.com/goccy/go-yaml belongs to config, channels/channeltest"}},
 		{"yaml at home", "config/a.go", head + "import _ \"github.com/goccy/go-yaml/ast\"\n", nil},
 		{"SDK in another adapter", "channels/qq/a.go", head + "import _ \"github.com/bwmarrin/discordgo\"\n", []string{"channels/qq/a.go:3: imports: github.com/bwmarrin/discordgo belongs to channels/discord"}},
 		{"unknown module", "chat/a.go", head + "import _ \"example.com/x\"\n", []string{"chat/a.go:3: imports: example.com/x has no owner in internal/archtest/table.go"}},

@@ -15,12 +15,11 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return []row{
+	return append(alone("internal/archtest", "internal/backup", "internal/near", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
-		{"config", []string{"chat", "internal/near"}},
+		{"config", []string{"chat", "internal/near", "internal/rights"}},
 		{"internal/kv", nil},
-		{"internal/near", nil},
-		{"internal/portlock", nil},
+		{"internal/pagetest", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
@@ -47,13 +46,17 @@ func table() []row {
 		{"subagent", []string{"chat", "agent/...", "tools"}},
 
 		{"tools", []string{"chat", "internal/kv", "internal/near"}},
-		{"tools/...", []string{"chat", "tools", "media", "cron", "agent/memory", "internal/kv"}},
+		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv"}},
 		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
+		{"tools/shell/...", []string{"chat", "tools", "tools/shell/..."}},
+		{"tools/shell", []string{"chat", "tools", "tools/fs/...", "tools/shell/..."}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
+		{"tools/web/...", []string{"chat", "tools", "tools/web/..."}},
+		{"tools/screenshot", []string{"chat", "tools", "tools/web/guard", "tools/fs/fence", "media"}},
 		{"tools/tooltest", []string{"chat", "tools", "internal/kv"}},
-		{"tools/all", []string{"chat", "tools", "tools/...", "media", "cron", "agent/memory", "internal/kv"}},
+		{"tools/all", []string{"chat", "tools", "tools/...", "media", "cron", "cron/desk", "agent/memory", "internal/kv"}},
 
-		{"cron", []string{"chat", "internal/kv", "cron/when"}},
+		{"cron/...", []string{"chat", "internal/kv", "cron", "cron/when"}},
 		{"cron/when", nil},
 		{"media", []string{"chat", "internal/kv"}},
 		{"media/oss", []string{"chat", "media"}},
@@ -61,12 +64,20 @@ func table() []row {
 		{"internal/console", []string{"chat", "channels", "internal/kv"}},
 		{"internal/termchat", []string{"chat"}},
 		{"internal/fakes/...", []string{"internal/fakes/..."}},
-		{"internal/archtest", nil},
+		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
-			"chat", "config", "channels", "channels/all", "internal/app", "internal/console", "internal/fakes/...", "internal/kv", "internal/termchat", "tools",
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/rights", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
 		}},
+	}...)
+}
+
+// alone are packages that import none of ours.
+func alone(names ...string) (all []row) {
+	for _, name := range names {
+		all = append(all, row{name, nil})
 	}
+	return all
 }
 
 // forTests are the packages of this module that every test may use besides
@@ -74,7 +85,7 @@ func table() []row {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/portlock", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "tools/tooltest",
 	}
 }
 
@@ -99,17 +110,21 @@ var anywhere = []string{"..."}
 
 func owners() []owner {
 	return []owner{
-		{"github.com/goccy/go-yaml", []string{"config"}, []string{"channels/..."}},
+		{"github.com/goccy/go-yaml", []string{"config", "channels/channeltest"}, []string{"internal/app"}},
 		{"github.com/nats-io/nats.go", []string{"bus/..."}, nil},
 		{"github.com/nats-io/nats-server/v2", []string{"bus/..."}, []string{"internal/app"}},
 		{"github.com/nats-io/nkeys", []string{"bus/..."}, nil},
 		{"github.com/minio/highwayhash", []string{"bus"}, nil},
+		{"github.com/klauspost/compress", []string{"bus"}, nil}, // S2, the compression of the server's snapshots
 		{"github.com/go-co-op/gocron/v2", []string{"cron"}, nil},
-		{"github.com/google/jsonschema-go", []string{"tools", "tools/tooltest"}, []string{"config", "tools/..."}},
+		{"github.com/google/jsonschema-go", []string{"tools", "tools/tooltest"}, []string{"config", "tools/...", "internal/app"}},
+		{"github.com/google/uuid", []string{"cron"}, nil}, // gocron's ids
+		{"github.com/jonboulle/clockwork", []string{"cron"}, []string{"internal/app"}},
 		{"github.com/modelcontextprotocol/go-sdk", []string{"tools/mcp"}, nil},
 
 		{"github.com/go-telegram-bot-api/telegram-bot-api/v5", []string{"channels/telegram"}, []string{"internal/fakes/..."}},
 		{"github.com/bwmarrin/discordgo", []string{"channels/discord"}, []string{"internal/fakes/..."}},
+		{"google.golang.org/protobuf", []string{"channels/feishu"}, nil},
 		{"github.com/larksuite/oapi-sdk-go/v3", []string{"channels/feishu"}, []string{"internal/fakes/..."}},
 		{"github.com/open-dingtalk/dingtalk-stream-sdk-go", []string{"channels/dingtalk"}, []string{"internal/fakes/..."}},
 		{"github.com/tencent-connect/botgo", []string{"channels/qq"}, []string{"internal/fakes/..."}},
@@ -119,17 +134,28 @@ func owners() []owner {
 		{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, nil},
 		{"github.com/anthropics/anthropic-sdk-go", []string{"agent/llm/anthropic"}, nil},
 
+		{"github.com/bmatcuk/doublestar/v4", []string{"tools/fs"}, nil},
+		{"github.com/aymanbagabas/go-udiff", []string{"tools/fs"}, []string{"tools/fs/..."}},
 		{"github.com/yuin/goldmark", []string{"channels/render", "channels/web", "internal/console"}, nil},
 		{"github.com/rivo/uniseg", []string{"channels/render", "internal/termchat"}, nil},
 		{"github.com/gabriel-vasile/mimetype", []string{"media", "channels/*", "tools/..."}, nil},
 		{"github.com/prometheus/client_golang", []string{"internal/app", "internal/console"}, nil},
+		{"github.com/prometheus/common", []string{"internal/app"}, nil},
 		{"github.com/ergochat/readline", []string{"internal/termchat", "cmd/bot"}, nil},
 		{"github.com/spf13/cobra", []string{"cmd/bot"}, nil},
 		{"github.com/lmittmann/tint", []string{"cmd/bot"}, nil},
-		{"github.com/chromedp/chromedp", []string{"tools/screenshot"}, anywhere},
-		{"github.com/chromedp/cdproto", []string{"tools/screenshot"}, anywhere},
+		{"code.dny.dev/ssrf", []string{"tools/web/guard"}, nil},
+		{"codeberg.org/readeck/go-readability", []string{"tools/web/page"}, nil},
+		{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"tools/web/page"}, nil},
+		{"github.com/ledongthuc/pdf", []string{"tools/web/pdftext"}, nil},
+		{"github.com/chromedp/chromedp", []string{"internal/pagetest"}, anywhere},
+		{"github.com/chromedp/cdproto", []string{"internal/pagetest"}, anywhere},
 
+		{"mvdan.cc/sh/v3", []string{"tools/shell/..."}, nil},
+		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
+		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
+		{"golang.org/x/net", []string{"tools/web/..."}, nil},
 		{"golang.org/x/term", []string{"cmd/bot", "internal/termchat"}, nil},
 		{"golang.org/x/sync", anywhere, nil},
 		{"golang.org/x/text", anywhere, nil},

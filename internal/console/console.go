@@ -8,7 +8,7 @@
 // Open routes
 //
 //	GET  /healthz            200 while the process lives
-//	GET  /readyz             200, or 503 with {"ready":false,"missing":[{"what","why"}]}; with "channels"
+//	GET  /readyz             200, or 503 with {"ready":false,"missing":[{"what","why"}]}; with "channels" and "configuration"
 //	GET  /metrics            Prometheus text
 //	     /hooks/<instance>   authenticated by the platform's signature
 //	GET  /login, POST /login the login page; /logout ends a login
@@ -61,6 +61,7 @@ type Config struct {
 	Hosts   []string
 	Ready   func() []Problem        // empty: ready. nil: always ready
 	States  func() map[string]any   // of the channels, shown by /readyz; nil: none
+	Loaded  func() any              // how the configuration in force is, shown by /readyz; nil: not
 	Metrics http.Handler            // nil: 404
 	Hooks   map[string]http.Handler // by instance
 	Log     *slog.Logger            // nil: silent
@@ -195,6 +196,9 @@ func BaseURL(listen string) string {
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
+		if ip != nil && ip.To4() == nil {
+			host = "::1"
+		}
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }

@@ -19,6 +19,7 @@ import (
 	"magpie/channels"
 	"magpie/channels/web"
 	"magpie/chat"
+	"magpie/internal/pagetest"
 )
 
 // evil are texts that try to become part of the page.
@@ -52,21 +53,21 @@ func TestPageShowsEvilTextAsText(t *testing.T) {
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
 	br.say(evil[1])
-	br.until("document.querySelectorAll('.message').length === 3")
-	br.until("document.querySelectorAll('.file.card').length === 1")
-	if n := br.eval("document.querySelectorAll('#messages :is(script, iframe, style, object, embed, [onerror], [onload], [onclick], [onmouseover])').length"); n != "0" {
+	br.Until("document.querySelectorAll('.message').length === 3")
+	br.Until("document.querySelectorAll('.file.card').length === 1")
+	if n := br.Eval("document.querySelectorAll('#messages :is(script, iframe, style, object, embed, [onerror], [onload], [onclick], [onmouseover])').length"); n != "0" {
 		t.Errorf("%s elements of the text became part of the page", n)
 	}
-	if n := br.eval("[...document.querySelectorAll('#messages a[href]')].filter(a => !/^(https?:|mailto:)/.test(a.href)).length"); n != "0" {
+	if n := br.Eval("[...document.querySelectorAll('#messages a[href]')].filter(a => !/^(https?:|mailto:)/.test(a.href)).length"); n != "0" {
 		t.Errorf("%s links lead elsewhere", n)
 	}
-	if n := br.eval("[...document.querySelectorAll('#messages .text a[href]')].filter(a => !a.rel.includes('noopener')).length"); n != "0" {
+	if n := br.Eval("[...document.querySelectorAll('#messages .text a[href]')].filter(a => !a.rel.includes('noopener')).length"); n != "0" {
 		t.Errorf("%s links without noopener", n)
 	}
-	if title := br.eval("document.title"); title == "owned" {
+	if title := br.Eval("document.title"); title == "owned" {
 		t.Errorf("a script ran: the title is %q", title)
 	}
-	br.shot("evil")
+	br.Shot("evil")
 	br.quiet(b.url)
 }
 
@@ -75,17 +76,17 @@ func TestPageSurvivesARestart(t *testing.T) {
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
 	br.say("before")
-	br.until("document.querySelector('#messages').innerText.includes('echo: before')")
+	br.Until("document.querySelector('#messages').innerText.includes('echo: before')")
 	b.stop()
-	br.until("!document.querySelector('#banner').hidden && document.querySelector('#state').classList.contains('down')")
+	br.Until("!document.querySelector('#banner').hidden && document.querySelector('#state').classList.contains('down')")
 	br.say("while it was away 离线")
-	br.until("document.querySelector('#pending').innerText.includes('while it was away')")
-	br.shot("away")
-	br.complaints() // the browser reports requests that fail while nobody listens
+	br.Until("document.querySelector('#pending').innerText.includes('while it was away')")
+	br.Shot("away")
+	br.Complaints() // the browser reports requests that fail while nobody listens
 	b.start()
-	br.until("document.querySelector('#state').classList.contains('up') && document.querySelector('#banner').hidden")
-	br.until("document.querySelector('#messages').innerText.includes('echo: while it was away 离线')")
-	br.until("document.querySelectorAll('#messages .message').length === 4 && document.querySelectorAll('#pending .message').length === 0")
+	br.Until("document.querySelector('#state').classList.contains('up') && document.querySelector('#banner').hidden")
+	br.Until("document.querySelector('#messages').innerText.includes('echo: while it was away 离线')")
+	br.Until("document.querySelectorAll('#messages .message').length === 4 && document.querySelectorAll('#pending .message').length === 0")
 	if n := len(b.inbound()); n != 2 {
 		t.Errorf("%d messages came in, want 2", n)
 	}
@@ -119,13 +120,13 @@ func TestPageUploads(t *testing.T) {
 	}
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
-	br.do(chromedp.SetUploadFiles("#picker", []string{picture, text}, chromedp.NodeReady))
-	br.until("document.querySelectorAll('#attached .ready').length === 2 && document.querySelector('#attached img').naturalWidth === 240")
-	br.shot("attached")
+	br.Do(chromedp.SetUploadFiles("#picker", []string{picture, text}, chromedp.NodeReady))
+	br.Until("document.querySelectorAll('#attached .ready').length === 2 && document.querySelector('#attached img').naturalWidth === 240")
+	br.Shot("attached")
 	br.say("see")
-	br.until(`document.querySelector('#messages').innerText.includes('got "some notes"')`)
-	br.until("document.querySelector('.message.person img')?.naturalWidth === 240 && document.querySelector('.message.person .card').download === '笔记 & notes.txt'")
-	br.shot("sent")
+	br.Until(`document.querySelector('#messages').innerText.includes('got "some notes"')`)
+	br.Until("document.querySelector('.message.person img')?.naturalWidth === 240 && document.querySelector('.message.person .card').download === '笔记 & notes.txt'")
+	br.Shot("sent")
 	br.quiet(b.url)
 }
 
@@ -138,21 +139,21 @@ func TestPageOnAPhone(t *testing.T) {
 		})
 	})
 	br := openBrowser(t)
-	br.do(phone(320))
+	br.Do(pagetest.Size(320))
 	br.open(b.url + "/?token=the-token")
 	br.say(strings.Repeat("w", 100))
-	br.until("document.querySelectorAll('.message.bot .wide').length === 2")
+	br.Until("document.querySelectorAll('.message.bot .wide').length === 2")
 	const narrow = "document.documentElement.scrollWidth <= 320 && document.querySelector('#scroll').scrollWidth <= document.querySelector('#scroll').clientWidth"
-	br.until(narrow)
-	br.shot("light")
-	light := br.eval("getComputedStyle(document.body).backgroundColor")
-	br.do(scheme("dark"))
-	br.until("getComputedStyle(document.body).backgroundColor !== '" + light + "'")
-	br.shot("dark")
-	br.eval("document.querySelector('#menu').click()")
-	br.until("getComputedStyle(document.querySelector('#side')).visibility === 'visible'")
-	br.until(narrow)
-	br.shot("menu")
+	br.Until(narrow)
+	br.Shot("light")
+	light := br.Eval("getComputedStyle(document.body).backgroundColor")
+	br.Do(pagetest.Scheme("dark"))
+	br.Until("getComputedStyle(document.body).backgroundColor !== '" + light + "'")
+	br.Shot("dark")
+	br.Eval("document.querySelector('#menu').click()")
+	br.Until("getComputedStyle(document.querySelector('#side')).visibility === 'visible'")
+	br.Until(narrow)
+	br.Shot("menu")
 	br.quiet(b.url)
 }
 
@@ -160,19 +161,19 @@ func TestPageInChinese(t *testing.T) {
 	b := newBot(t, nil)
 	br := openBrowser(t, chromedp.Flag("lang", "zh-CN"), chromedp.Flag("accept-lang", "zh-CN"), chromedp.Env("LANGUAGE=zh_CN", "LANG=zh_CN.UTF-8"))
 	br.open(b.url + "/?token=the-token")
-	if lang := br.eval("navigator.language"); !strings.HasPrefix(lang, "zh") {
+	if lang := br.Eval("navigator.language"); !strings.HasPrefix(lang, "zh") {
 		if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
 			t.Fatalf("this browser cannot be switched to Chinese, it says %s", lang)
 		}
 		t.Skipf("this browser cannot be switched to Chinese, it says %s", lang)
 	}
-	br.until("document.querySelector('#empty h2').textContent === '有什么可以帮您?' && document.querySelector('#text').placeholder.startsWith('输入消息')")
-	if lang := br.eval("document.documentElement.lang"); lang != "zh-CN" {
+	br.Until("document.querySelector('#empty h2').textContent === '有什么可以帮您?' && document.querySelector('#text').placeholder.startsWith('输入消息')")
+	if lang := br.Eval("document.documentElement.lang"); lang != "zh-CN" {
 		t.Errorf("the page says its language is %q", lang)
 	}
-	br.shot("zh")
+	br.Shot("zh")
 	br.say("你好")
-	br.until("document.querySelectorAll('#messages .person').length === 1")
+	br.Until("document.querySelectorAll('#messages .person').length === 1")
 	if in := b.inbound(); len(in) != 1 || !strings.HasPrefix(in[0].From.Lang, "zh") {
 		t.Errorf("came in: %+v", in)
 	}
@@ -207,21 +208,21 @@ func TestPageKeys(t *testing.T) {
 	b := newBot(t, nil)
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
-	br.eval("document.querySelector('#text').focus()")
-	br.do(compose("nihao"), enter(229, false), enter(13, false))
-	if n := br.eval("document.querySelectorAll('.message').length"); n != "0" {
+	br.Eval("document.querySelector('#text').focus()")
+	br.Do(compose("nihao"), enter(229, false), enter(13, false))
+	if n := br.Eval("document.querySelectorAll('.message').length"); n != "0" {
 		t.Error("Enter sent the message while it was being composed")
 	}
-	br.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	br.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, input.InsertText, input.InsertTextParams{Text: "你好"})
 		return err
 	}))
-	br.do(enter(13, true), chromedp.KeyEvent("two"), enter(13, false))
-	br.until("document.querySelectorAll('#messages .person').length === 1")
+	br.Do(enter(13, true), chromedp.KeyEvent("two"), enter(13, false))
+	br.Until("document.querySelectorAll('#messages .person').length === 1")
 	if in := b.inbound(); len(in) != 1 || !strings.HasSuffix(in[0].Text, "你好\ntwo") {
 		t.Errorf("came in: %+v", in)
 	}
-	if v := br.eval("document.querySelector('#text').value"); v != "" {
+	if v := br.Eval("document.querySelector('#text').value"); v != "" {
 		t.Errorf("the message box keeps %q", v)
 	}
 	br.quiet(b.url)
@@ -232,48 +233,46 @@ func TestPageConversationsAndTabs(t *testing.T) {
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
 	br.say("first talk")
-	br.until("document.querySelector('#messages').innerText.includes('echo: first talk')")
-	first := br.eval("location.hash")
-	br.eval("document.querySelector('#new').click()")
-	br.until("location.hash !== '" + first + "' && document.querySelectorAll('#messages .message').length === 0")
-	br.until("document.querySelector('#state').classList.contains('up')")
+	br.Until("document.querySelector('#messages').innerText.includes('echo: first talk')")
+	first := br.Eval("location.hash")
+	br.Eval("document.querySelector('#new').click()")
+	br.Until("location.hash !== '" + first + "' && document.querySelectorAll('#messages .message').length === 0")
+	br.Until("document.querySelector('#state').classList.contains('up')")
 	br.say("second talk")
-	br.until("document.querySelector('#messages').innerText.includes('echo: second talk')")
-	br.until("document.querySelectorAll('#chats li').length === 2")
+	br.Until("document.querySelector('#messages').innerText.includes('echo: second talk')")
+	br.Until("document.querySelectorAll('#chats li').length === 2")
 	// A message in the other conversation is marked, not shown here.
 	old := chat.Inbound{Meta: chat.Meta{ID: "reminder", Addr: chat.Address{Channel: "web", Chat: strings.TrimPrefix(first, "#")}}}
 	if err := reply(b.web, old, "time to stretch"); err != nil {
 		t.Fatal(err)
 	}
-	br.until("document.querySelectorAll('#chats .unread').length === 1 && document.title.startsWith('(1)')")
-	br.shot("unread")
-	ctx, cancel := chromedp.NewContext(br.ctx)
-	defer cancel()
-	other := watch(t, ctx)
+	br.Until("document.querySelectorAll('#chats .unread').length === 1 && document.title.startsWith('(1)')")
+	br.Shot("unread")
+	other := browser{br.Another()}
 	other.open(b.url + "/" + first)
-	other.until("document.querySelector('#messages').innerText.includes('time to stretch')")
+	other.Until("document.querySelector('#messages').innerText.includes('time to stretch')")
 	other.say("from the other tab")
-	br.eval("location.hash = '" + first + "'")
-	br.until("document.querySelector('#messages').innerText.includes('echo: from the other tab')")
-	br.until("document.querySelectorAll('#chats .unread').length === 0")
+	br.Eval("location.hash = '" + first + "'")
+	br.Until("document.querySelector('#messages').innerText.includes('echo: from the other tab')")
+	br.Until("document.querySelectorAll('#chats .unread').length === 0")
 	br.quiet(b.url)
 }
 
 func TestLoginPage(t *testing.T) {
 	b := newBot(t, nil)
 	br := openBrowser(t)
-	br.do(chromedp.Navigate(b.url + "/"))
-	br.shot("login")
-	br.complaints() // the browser reports the 401 that came with the login page
+	br.Do(chromedp.Navigate(b.url + "/"))
+	br.Shot("login")
+	br.Complaints() // the browser reports the 401 that came with the login page
 	login := func(token string) {
-		br.eval("document.querySelector('#token').focus()")
-		br.do(chromedp.KeyEvent(token), enter(13, false))
+		br.Eval("document.querySelector('#token').focus()")
+		br.Do(chromedp.KeyEvent(token), enter(13, false))
 	}
 	login("wrong")
-	br.until("document.querySelector('[role=alert]')?.textContent.includes('not the token')")
-	br.complaints() // and the 403
+	br.Until("document.querySelector('[role=alert]')?.textContent.includes('not the token')")
+	br.Complaints() // and the 403
 	login("the-token")
-	br.until("document.querySelector('#state')?.classList.contains('up')")
+	br.Until("document.querySelector('#state')?.classList.contains('up')")
 	br.quiet(b.url)
 }
 
@@ -290,19 +289,19 @@ func TestPageOpensAtTheEnd(t *testing.T) {
 	br.open(b.url + "/?token=the-token")
 	for i, q := range []string{"first", "second"} {
 		br.say(q)
-		br.until(fmt.Sprintf("document.querySelectorAll('.message.bot').length === %d", i+1))
+		br.Until(fmt.Sprintf("document.querySelectorAll('.message.bot').length === %d", i+1))
 	}
 	const atEnd = "(e => e.scrollHeight > 2 * e.clientHeight && e.scrollHeight - e.scrollTop - e.clientHeight < 2)(document.querySelector('#scroll'))"
-	br.until(atEnd)
-	br.do(chromedp.Reload())
-	br.until("document.querySelectorAll('.message.bot').length === 2")
-	br.until(atEnd)
-	br.until("document.querySelector('#bottom').hidden")
-	br.eval("document.querySelector('#scroll').scrollTop = 100")
-	br.until("!document.querySelector('#bottom').hidden")
+	br.Until(atEnd)
+	br.Do(chromedp.Reload())
+	br.Until("document.querySelectorAll('.message.bot').length === 2")
+	br.Until(atEnd)
+	br.Until("document.querySelector('#bottom').hidden")
+	br.Eval("document.querySelector('#scroll').scrollTop = 100")
+	br.Until("!document.querySelector('#bottom').hidden")
 	b.tell("more")
-	br.until("document.querySelectorAll('.message.bot').length === 3")
-	if at := br.eval("document.querySelector('#scroll').scrollTop"); at != "100" {
+	br.Until("document.querySelectorAll('.message.bot').length === 3")
+	if at := br.Eval("document.querySelector('#scroll').scrollTop"); at != "100" {
 		t.Errorf("the page moved to %s although somebody had scrolled up", at)
 	}
 }

@@ -36,28 +36,28 @@ func TestPageTalks(t *testing.T) {
 	})
 	br := openBrowser(t)
 	br.open(b.url + "/?token=the-token")
-	if at := br.eval("location.href"); strings.Contains(at, "token") {
+	if at := br.Eval("location.href"); strings.Contains(at, "token") {
 		t.Errorf("the token stays in the address: %s", at)
 	}
-	br.shot("empty")
+	br.Shot("empty")
 	br.say("Hello 你好")
-	br.until("document.querySelector('#doing').textContent.includes('read_file')")
-	br.shot("tool")
+	br.Until("document.querySelector('#doing').textContent.includes('read_file')")
+	br.Shot("tool")
 	step <- struct{}{}
-	br.until("document.querySelector('#draft').textContent.includes('Half of')")
-	br.shot("stream")
+	br.Until("document.querySelector('#draft').textContent.includes('Half of')")
+	br.Shot("stream")
 	step <- struct{}{}
-	br.until("document.querySelectorAll('.message.bot').length === 1 && document.querySelector('#live').hidden")
-	br.until("document.querySelectorAll('.message.bot table td').length === 4 && document.querySelectorAll('.code .copy').length === 1")
-	br.shot("final")
-	br.eval("[...document.querySelectorAll('.choice')].find(e => e.textContent === '不要').click()")
-	br.until("[...document.querySelectorAll('.message.bot')].some(e => e.innerText.includes('You chose no:1'))")
-	br.until("document.querySelector('#problem.quiet')?.textContent === 'noted 好'")
-	br.until("document.querySelectorAll('.choice').length === document.querySelectorAll('#ideas .choice').length")
-	before := br.eval("document.querySelector('#messages').innerText")
-	br.do(chromedp.Reload())
-	br.until("document.querySelectorAll('.message').length === 3")
-	if after := br.eval("document.querySelector('#messages').innerText"); after != before {
+	br.Until("document.querySelectorAll('.message.bot').length === 1 && document.querySelector('#live').hidden")
+	br.Until("document.querySelectorAll('.message.bot table td').length === 4 && document.querySelectorAll('.code .copy').length === 1")
+	br.Shot("final")
+	br.Eval("[...document.querySelectorAll('.choice')].find(e => e.textContent === '不要').click()")
+	br.Until("[...document.querySelectorAll('.message.bot')].some(e => e.innerText.includes('You chose no:1'))")
+	br.Until("document.querySelector('#problem.quiet')?.textContent === 'noted 好'")
+	br.Until("document.querySelectorAll('.choice').length === document.querySelectorAll('#ideas .choice').length")
+	before := br.Eval("document.querySelector('#messages').innerText")
+	br.Do(chromedp.Reload())
+	br.Until("document.querySelectorAll('.message').length === 3")
+	if after := br.Eval("document.querySelector('#messages').innerText"); after != before {
 		t.Errorf("after a reload the page shows %q, before %q", after, before)
 	}
 	if n := len(b.inbound()); n != 2 {

@@ -24,6 +24,9 @@ func (s *Server) readyz(rw http.ResponseWriter, _ *http.Request) {
 	if s.cfg.States != nil {
 		said["channels"] = s.cfg.States()
 	}
+	if s.cfg.Loaded != nil {
+		said["configuration"] = s.cfg.Loaded()
+	}
 	answer(rw, status, said)
 }
 

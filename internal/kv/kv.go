@@ -6,6 +6,8 @@ package kv
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -54,20 +56,23 @@ type Table interface {
 // errDone ends the Watch in List.
 var errDone = errors.New("done")
 
-// List returns the entries at or below prefix in no particular order.
+// List returns the entries at or below prefix in no particular order. One that
+// changes meanwhile is there once, as it was last seen.
 func List(ctx context.Context, t Table, prefix string) ([]Entry, error) {
-	var all []Entry
+	seen := map[string]Entry{}
 	err := t.Watch(ctx, prefix, func(e Entry) error {
-		if e.Key == "" {
+		switch {
+		case e.Key == "":
 			return errDone
-		}
-		if !e.Deleted {
-			all = append(all, e)
+		case e.Deleted:
+			delete(seen, e.Key)
+		default:
+			seen[e.Key] = e
 		}
 		return nil
 	})
 	if errors.Is(err, errDone) {
-		return all, nil
+		return slices.Collect(maps.Values(seen)), nil
 	}
 	if err == nil {
 		err = context.Cause(ctx)

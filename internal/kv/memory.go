@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (m *Memory) Update(ctx context.Context, key string, value []byte, revision 
 
 func (m *Memory) put(key string, value []byte, ttl time.Duration) uint64 {
 	m.rev++
-	e := memoryEntry{Entry: Entry{Key: key, Value: append([]byte{}, value...), Revision: m.rev}}
+	e := memoryEntry{Entry: Entry{Key: key, Value: slices.Clip(append([]byte{}, value...)), Revision: m.rev}} // whoever appends to it has a copy
 	if ttl > 0 {
 		e.ends = time.Now().Add(ttl)
 	}

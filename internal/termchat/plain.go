@@ -10,18 +10,22 @@ import (
 	"time"
 )
 
-// plain talks to pipes: a line in, its answer out, then the next line.
+// plain talks to pipes: a line in, its answer out, then the next line. Only a
+// question about an approval reads the next line before.
 type plain struct {
 	o      Options
 	client *client
 	events chan event
 	synced chan struct{}     // closed when the past has been passed over
+	lines  chan string       // of the input
+	ahead  *string           // a line that was read while a question stood
 	last   *message          // the newest message with buttons
+	asked  questions         // that wait for an answer
 	shown  map[string]string // text by id: what changes only its buttons is not said again
 }
 
 func newPlain(o Options, c *client) *plain {
-	return &plain{o: o, client: c, events: make(chan event), synced: make(chan struct{}), shown: map[string]string{}}
+	return &plain{o: o, client: c, events: make(chan event), synced: make(chan struct{}), lines: make(chan string), shown: map[string]string{}}
 }
 
 const (
@@ -61,29 +65,35 @@ func (p *plain) talk(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	lines := make(chan string)
 	failed := make(chan error, 1)
 	// This goroutine may outlive talk: a read from a pipe cannot be broken
 	// off. It ends with its input, or with the next line.
-	go func() { failed <- readLines(ctx, p.o.In, lines) }()
+	go func() { failed <- readLines(ctx, p.o.In, p.lines) }()
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e := <-p.events:
-			if err := p.show(ctx, e); err != nil {
-				return err
-			}
-		case line, ok := <-lines:
-			if !ok {
-				return <-failed
-			}
-			if line == "/quit" || line == "/exit" {
+		line, ok := "", true
+		if p.ahead != nil {
+			line, p.ahead = *p.ahead, nil
+		} else {
+			select {
+			case <-ctx.Done():
 				return nil
+			case e := <-p.events:
+				if err := p.show(ctx, e); err != nil {
+					return err
+				}
+				continue
+			case line, ok = <-p.lines:
 			}
-			if err := p.ask(ctx, line); err != nil {
-				return err
-			}
+		}
+		if !ok {
+			return <-failed
+		}
+		if leaves(line) {
+			return nil
+		}
+		p.asked = nil // a line that answers one is sent like any other
+		if err := p.ask(ctx, line); err != nil {
+			return err
 		}
 	}
 }
@@ -129,7 +139,8 @@ var errNoAnswer = errors.New("no answer came in time")
 func (p *plain) ask(ctx context.Context, line string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.Wait, errNoAnswer)
 	sent := make(chan error, 1)
-	go func() { sent <- p.deliver(ctx, line) }()
+	deliver := p.delivery(line)
+	go func() { sent <- deliver(ctx) }()
 	stored := false
 	defer func() {
 		cancel()
@@ -137,7 +148,7 @@ func (p *plain) ask(ctx context.Context, line string) error {
 			<-sent
 		}
 	}()
-	a := answer{quiet: time.NewTimer(2 * p.o.Wait), wait: 2 * p.o.Wait} // ctx ends before
+	a := reply{quiet: time.NewTimer(2 * p.o.Wait), wait: 2 * p.o.Wait} // ctx ends before
 	defer a.quiet.Stop()
 	for !a.over || !stored {
 		select {
@@ -156,6 +167,11 @@ func (p *plain) ask(ctx context.Context, line string) error {
 				return err
 			}
 			a.note(e)
+		case line, ok := <-p.wanted():
+			if err := p.answer(ctx, line, ok); err != nil {
+				return err
+			}
+			a.helped = true
 		case <-a.quiet.C:
 			a.over = true
 		}
@@ -163,22 +179,25 @@ func (p *plain) ask(ctx context.Context, line string) error {
 	return nil
 }
 
-// answer finds out when an answer is complete: with the final message of a
+// reply finds out when an answer is complete: with the final message of a
 // turn, or when it has become quiet after another message (commands answer
 // so) or after a turn that said nothing.
-type answer struct {
+type reply struct {
 	quiet *time.Timer
 	wait  time.Duration
 	busy  bool
 	begun bool // something has happened since the question
 	over  bool
+	// helped: other lines were sent meanwhile, and have answers of their own,
+	// which belong to no turn.
+	helped bool
 }
 
-func (a *answer) note(e event) {
+func (a *reply) note(e event) {
 	switch e.kind {
 	case evMessage:
 		a.begun = true
-		a.over = a.over || e.message.Final
+		a.over = a.over || e.message.Final && (e.message.Turn != "" || !a.helped)
 	case evLive:
 		a.busy = e.live.Busy
 		a.begun = a.begun || a.busy
@@ -193,11 +212,14 @@ func (a *answer) note(e event) {
 	}
 }
 
-func (p *plain) deliver(ctx context.Context, line string) error {
-	if b, ok := choice(p.last, strings.TrimSpace(line)); ok {
-		return p.client.press(ctx, p.last, b)
+// delivery is what brings a line to the bot: a press when it is the number of
+// a button.
+func (p *plain) delivery(line string) func(ctx context.Context) error {
+	last := p.last
+	if b, ok := choice(last, strings.TrimSpace(line)); ok {
+		return func(ctx context.Context) error { return p.client.press(ctx, last, b) }
 	}
-	return p.client.send(ctx, line)
+	return func(ctx context.Context) error { return p.client.send(ctx, line) }
 }
 
 func (p *plain) show(ctx context.Context, e event) error {
@@ -205,6 +227,7 @@ func (p *plain) show(ctx context.Context, e event) error {
 		return nil
 	}
 	m := e.message
+	p.asked.note(m)
 	if len(m.Buttons) > 0 {
 		p.last = &m
 	} else if p.last != nil && p.last.ID == m.ID {

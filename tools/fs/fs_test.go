@@ -37,14 +37,15 @@ func newBench(t *testing.T, skill fs.SkillLoader, o *tools.Options) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	f := newFence(t, dir)
+	files := fs.Editor{Fence: f, Undo: openUndo(t, filepath.Join(t.TempDir(), "undo"))}
 	reg := &tools.Registry{}
-	if err := reg.RegisterAll(fs.ReadFile(f, skill), fs.WriteFile(f), fs.ListDir(f), fs.ListFiles(f)); err != nil {
+	if err := reg.RegisterAll(fs.ReadFile(f, skill), files.WriteFile(), files.EditFile(), files.UndoEdit(), files.DeleteFile(), files.MoveFile(), fs.FileInfo(f), fs.FileSearch(f), fs.ListDir(f), fs.ListFiles(f)); err != nil {
 		t.Fatal(err)
 	}
 	return &bench{t, dir, tools.NewExecutor(reg, o)}
 }
 
-func newFence(t *testing.T, dir string) *fence.Fence {
+func newFence(t testing.TB, dir string) *fence.Fence {
 	t.Helper()
 	f, err := fence.New(dir, nil)
 	if err != nil {
@@ -120,7 +121,7 @@ func TestConformance(t *testing.T) {
 	tooltest.Run(t, fs.ReadFile(f, nil), &tooltest.Options{Good: read, Workspace: dir})
 	tooltest.Run(t, fs.ListDir(f), &tooltest.Options{Good: list, Workspace: dir})
 	tooltest.Run(t, fs.ListFiles(f), &tooltest.Options{Good: list, Workspace: dir})
-	tooltest.Run(t, fs.WriteFile(f), &tooltest.Options{Good: []string{`{"path":"out/b.txt","content":"x","normalize":"true"}`}, Workspace: dir})
+	tooltest.Run(t, fs.Editor{Fence: f}.WriteFile(), &tooltest.Options{Good: []string{`{"path":"out/b.txt","content":"x","normalize":"true"}`}, Workspace: dir})
 }
 
 func TestReadFileShowsNumberedLines(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"io"
 	iofs "io/fs"
 	"path"
-	"slices"
+	"sort"
+	"strings"
 
 	"magpie/tools"
 	"magpie/tools/fs/fence"
@@ -22,6 +23,14 @@ const (
 	keptFolder = "tool_output"
 	keptFiles  = 200
 )
+
+// foreign says whether a path of the workspace, as Fence.Name writes it, holds
+// what others have sent or tools have fetched: the inbox, kept outputs of
+// tools, and downloads.
+func foreign(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return top == "inbox" || top == keptFolder || top == "downloads"
+}
 
 // Keep makes the function for tools.Options.Keep: it stores a long output in
 // the workspace, where read_file finds it, and removes the oldest ones. The
@@ -56,7 +65,7 @@ func prune(f *fence.Fence) error {
 			old = append(old, info)
 		}
 	}
-	slices.SortFunc(old, func(a, b iofs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	sort.Slice(old, func(a, b int) bool { return old[a].ModTime().Before(old[b].ModTime()) })
 	var errs []error
 	for _, info := range old[:max(0, len(old)-keptFiles)] {
 		err := f.Remove(path.Join(keptFolder, info.Name()))

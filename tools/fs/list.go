@@ -78,9 +78,9 @@ func listText(ctx context.Context, f *fence.Fence, in listIn) (string, error) {
 // listedFile is one entry of list_files.
 type listedFile struct {
 	Path     string `json:"path"`
-	Type     string `json:"type"`           // file, dir or link
-	Size     int64  `json:"size,omitempty"` // bytes
-	Modified string `json:"modified"`       // RFC 3339
+	Type     string `json:"type"`     // file, dir or link
+	Size     int64  `json:"size"`     // bytes; 0 for folders
+	Modified string `json:"modified"` // RFC 3339
 }
 
 func listJSON(ctx context.Context, f *fence.Fence, sc tools.Scope, in listIn) (string, error) {

@@ -62,8 +62,9 @@ func TestListHonoursItsLimit(t *testing.T) {
 func TestListFiles(t *testing.T) {
 	b := newBench(t, nil, nil)
 	b.file("a/b.txt", "12345")
+	b.file("a/empty", "")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	for _, name := range []string{"a/b.txt", "a"} {
+	for _, name := range []string{"a/b.txt", "a/empty", "a"} {
 		if err := os.Chtimes(filepath.Join(b.dir, name), at, at); err != nil {
 			t.Fatal(err)
 		}
@@ -73,10 +74,11 @@ func TestListFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := any(m{
-		"path": ".", "total": 2.0, "truncated": false,
+		"path": ".", "total": 3.0, "truncated": false,
 		"files": []any{
-			m{"path": "a", "type": "dir", "modified": "2026-03-04T05:06:07Z"},
+			m{"path": "a", "type": "dir", "size": 0.0, "modified": "2026-03-04T05:06:07Z"},
 			m{"path": "a/b.txt", "type": "file", "size": 5.0, "modified": "2026-03-04T05:06:07Z"},
+			m{"path": "a/empty", "type": "file", "size": 0.0, "modified": "2026-03-04T05:06:07Z"},
 		},
 	})
 	if d := cmp.Diff(want, got); d != "" {

@@ -44,8 +44,8 @@ type readIn struct {
 
 var skillPath = regexp.MustCompile(`^skills/([^/]+)/SKILL\.md$`)
 
-// ReadFile makes read_file. skill, if not nil, is asked for
-// skills/<name>/SKILL.md before the workspace is.
+// ReadFile makes read_file. skill, if not nil, is asked for the whole of
+// skills/<name>/SKILL.md before the workspace is; a range is one of the file.
 func ReadFile(f *fence.Fence, skill SkillLoader) tools.Tool {
 	spec := tools.Spec{
 		Name: "read_file", Description: strings.TrimSpace(readFileText), Category: tools.File, Effect: tools.Reads,
@@ -65,7 +65,7 @@ func (r reader) read(ctx context.Context, sc tools.Scope, in readIn) (tools.Resu
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if m := skillPath.FindStringSubmatch(r.fence.Name(in.Path)); m != nil && r.skill != nil {
+	if m := skillPath.FindStringSubmatch(r.fence.Name(in.Path)); m != nil && r.skill != nil && lines.whole {
 		text, err := r.skill(ctx, sc, m[1])
 		if err == nil {
 			return tools.Result{Text: text}, nil
@@ -84,7 +84,7 @@ func (r reader) read(ctx context.Context, sc tools.Scope, in readIn) (tools.Resu
 		return tools.Result{Text: text}, err
 	}
 	text, err := show(ctx, file, in, lines)
-	return tools.Result{Text: text}, err
+	return tools.Result{Text: text, Untrusted: foreign(r.fence.Name(in.Path))}, err
 }
 
 // span is a range of lines, counted from 1, both ends shown.

@@ -116,6 +116,16 @@ func decodes(enc encoding.Encoding, head []byte) bool {
 	return wrong == 0 || wrong == 1 && bytes.HasSuffix(out, []byte("\uFFFD"))
 }
 
+// sniff tells the MIME type of a file by how it begins.
+func sniff(file *os.File) (string, error) {
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", err
+	}
+	return mimetype.Detect(head[:n]).String(), nil
+}
+
 func binary(file *os.File, name string, head []byte) string {
 	bytesOf := int64(len(head))
 	if info, err := file.Stat(); err == nil {

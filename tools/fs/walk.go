@@ -1,17 +1,15 @@
 package fs
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	iofs "io/fs"
 	"path"
-	"regexp"
-	"slices"
+	"sort"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"magpie/tools"
 	"magpie/tools/fs/fence"
@@ -45,43 +43,53 @@ type listing struct {
 
 // list looks through a folder.
 func list(ctx context.Context, f *fence.Fence, in listIn) (*listing, error) {
-	file, info, err := open(f, in.Path)
-	if err != nil {
-		return nil, err
-	}
-	file.Close() // it is opened again with the folders below
-	if !info.IsDir() {
-		return nil, tools.Errorf(tools.InvalidArgs, "%q is a file, not a folder; read_file shows it", in.Path)
-	}
 	match, err := glob(in.Pattern)
 	if err != nil {
 		return nil, err
 	}
+	dir, err := folder(f, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
 	l := &listing{}
-	err = l.walk(ctx, f, walkAt{base: in.Path, deep: in.Recursive || strings.Contains(in.Pattern, "**"), match: match})
-	return l, err
+	return l, l.walk(ctx, dir, walkAt{deep: in.Recursive || strings.Contains(in.Pattern, "**"), match: match})
+}
+
+// folder opens a folder, with an error of its own for a file.
+func folder(f *fence.Fence, name string) (*fence.Folder, error) {
+	file, info, err := open(f, name)
+	if err != nil {
+		return nil, err
+	}
+	file.Close() // a handle for reading: nothing to lose
+	if !info.IsDir() {
+		return nil, tools.Errorf(tools.InvalidArgs, "%q is a file, not a folder; read_file shows it", name)
+	}
+	return f.Folder(name)
 }
 
 // walkAt is where a walk stands.
 type walkAt struct {
-	base  string // the listed folder, as the caller named it
-	rel   string // from there
+	rel   string // from the listed folder
 	depth int
 	deep  bool
 	match func(rel string) bool
 }
 
-func (l *listing) walk(ctx context.Context, f *fence.Fence, at walkAt) error {
-	entries, err := l.read(f, at)
+func (l *listing) walk(ctx context.Context, dir *fence.Folder, at walkAt) error {
+	entries, err := entriesOf(dir, at.rel, maxDirEntries)
 	if err != nil {
 		return err
 	}
+	l.walked += len(entries)
+	l.stopped = l.stopped || len(entries) == maxDirEntries
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		below := at.deep && e.kind == "dir"
-		if base := path.Base(e.path); below && (base == ".git" || base == "node_modules") {
+		if below && passedOver(e) {
 			below, e.note = false, " (not opened)"
 		}
 		if at.match(e.path) {
@@ -96,11 +104,26 @@ func (l *listing) walk(ctx context.Context, f *fence.Fence, at walkAt) error {
 		}
 		next := at
 		next.rel, next.depth = e.path, at.depth+1
-		if err := l.walk(ctx, f, next); err != nil && !gone(err) {
+		if err := l.below(ctx, dir, next); err != nil && !gone(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+func (l *listing) below(ctx context.Context, dir *fence.Folder, at walkAt) error {
+	next, err := dir.Folder(path.Base(at.rel))
+	if err != nil {
+		return err
+	}
+	defer next.Close()
+	return l.walk(ctx, next, at)
+}
+
+// passedOver says whether a folder holds what no person has written.
+func passedOver(e entry) bool {
+	base := path.Base(e.path)
+	return base == ".git" || base == "node_modules"
 }
 
 // gone says whether a folder vanished or may not be read: the rest of the list
@@ -110,26 +133,16 @@ func gone(err error) bool {
 	return errors.As(err, &said) && (said.Kind == tools.NotFound || said.Kind == tools.Permission || said.Kind == tools.Security)
 }
 
-// read returns the entries of one folder, folders first.
-func (l *listing) read(f *fence.Fence, at walkAt) ([]entry, error) {
-	dir, err := f.Open(path.Join(at.base, at.rel))
+// entriesOf returns up to n further entries of a folder, folders first; rel is
+// the folder's path from where the walk began.
+func entriesOf(dir *fence.Folder, rel string, n int) ([]entry, error) {
+	found, err := dir.Entries(n)
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	found, err := dir.ReadDir(maxDirEntries)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("list %q: %w", path.Join(at.base, at.rel), err)
-	}
-	l.stopped = l.stopped || len(found) == maxDirEntries
-	l.walked += len(found)
-	var entries []entry
-	for _, d := range found {
-		info, err := d.Info()
-		if err != nil {
-			continue // removed since
-		}
-		e := entry{path: path.Join(at.rel, d.Name()), kind: "file", size: info.Size(), modified: info.ModTime()}
+	entries := make([]entry, 0, len(found))
+	for _, info := range found {
+		e := entry{path: path.Join(rel, info.Name()), kind: "file", size: info.Size(), modified: info.ModTime()}
 		switch {
 		case info.IsDir():
 			e.kind, e.size = "dir", 0
@@ -138,14 +151,12 @@ func (l *listing) read(f *fence.Fence, at walkAt) ([]entry, error) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b entry) int {
+	sort.Slice(entries, func(i, j int) bool {
+		a, b := entries[i], entries[j]
 		if (a.kind == "dir") != (b.kind == "dir") {
-			if a.kind == "dir" {
-				return -1
-			}
-			return 1
+			return a.kind == "dir"
 		}
-		return cmp.Compare(a.path, b.path)
+		return a.path < b.path
 	})
 	return entries, nil
 }
@@ -163,42 +174,21 @@ func (l *listing) add(e entry) {
 	l.entries = append(l.entries, e)
 }
 
-// glob compiles a pattern. Without a slash it is matched on the name alone.
+// glob makes the test of a pattern: *, ?, [a-z], {one,other}, and ** for any
+// folders. Without a slash it is matched on the name alone.
 func glob(pattern string) (func(rel string) bool, error) {
+	pattern = strings.TrimPrefix(pattern, "./")
 	if pattern == "" {
 		return func(string) bool { return true }, nil
 	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, tools.Errorf(tools.InvalidArgs, "the pattern %q is broken: %w; want something like *.md or docs/**/*.txt", pattern, err)
-	}
-	if !strings.Contains(pattern, "/") && !strings.Contains(pattern, "**") {
-		return func(rel string) bool { ok, _ := path.Match(pattern, path.Base(rel)); return ok }, nil
-	}
-	re, err := regexp.Compile(globRegexp(pattern))
-	if err != nil {
+	if !doublestar.ValidatePattern(pattern) {
 		return nil, tools.Errorf(tools.InvalidArgs, "the pattern %q is broken; want something like *.md or docs/**/*.txt", pattern)
 	}
-	return re.MatchString, nil
-}
-
-var globParts = regexp.MustCompile(`\*\*/|\*\*|\*|\?|\[\^?[^\]]*\]|\\.|[^*?\[\\]+`)
-
-func globRegexp(pattern string) string {
-	return "^" + globParts.ReplaceAllStringFunc(strings.TrimPrefix(pattern, "./"), func(part string) string {
-		switch {
-		case part == "**/":
-			return `(?:.*/)?`
-		case part == "**":
-			return `.*`
-		case part == "*":
-			return `[^/]*`
-		case part == "?":
-			return `[^/]`
-		case part[0] == '[':
-			return part
-		case part[0] == '\\':
-			return regexp.QuoteMeta(part[1:])
+	onName := !strings.Contains(pattern, "/")
+	return func(rel string) bool {
+		if onName {
+			rel = path.Base(rel)
 		}
-		return regexp.QuoteMeta(part)
-	}) + "$"
+		return doublestar.MatchUnvalidated(pattern, rel)
+	}, nil
 }

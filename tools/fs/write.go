@@ -5,11 +5,9 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"strings"
 
 	"magpie/tools"
-	"magpie/tools/fs/fence"
 )
 
 //go:embed write_file.md
@@ -22,8 +20,8 @@ type writeIn struct {
 	Normalize bool   `json:"normalize,omitempty" jsonschema:"End lines with LF and the file with a newline." rule:"default=true"`
 }
 
-// WriteFile makes write_file.
-func WriteFile(f *fence.Fence) tools.Tool {
+// WriteFile makes write_file. What the file held before can be had back.
+func (e Editor) WriteFile() tools.Tool {
 	spec := tools.Spec{
 		Name: "write_file", Description: strings.TrimSpace(writeFileText), Category: tools.File, Effect: tools.Writes,
 		Main: "path", Aliases: pathAliases(),
@@ -33,19 +31,23 @@ func WriteFile(f *fence.Fence) tools.Tool {
 		if err != nil {
 			return tools.Result{}, err
 		}
-		created, err := f.Write(in.Path, func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		})
+		old, exists, err := e.current(in.Path)
 		if err != nil {
 			return tools.Result{}, err
 		}
-		did := "overwritten"
-		if created {
-			did = "created"
+		note, err := e.remember(in.Path, old, exists, sumOf([]byte(text), true))
+		if err != nil {
+			return tools.Result{}, err
 		}
-		return tools.Result{Text: fmt.Sprintf("%s %s: %d bytes, %d lines", did, f.Name(in.Path), len(text), countLines(text))}, nil
-	}, tools.WithSubject(f.Name))
+		if err := e.restore(in.Path, []byte(text)); err != nil {
+			return tools.Result{}, err
+		}
+		did := "created"
+		if exists {
+			did = "overwritten"
+		}
+		return tools.Result{Text: fmt.Sprintf("%s %s: %d bytes, %d lines%s", did, e.Fence.Name(in.Path), len(text), countLines(text), note)}, nil
+	}, tools.WithSubject(e.Fence.Name))
 }
 
 // text is what goes into the file.

@@ -1,18 +1,17 @@
 package say
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/gabriel-vasile/mimetype"
 
 	"magpie/chat"
+	"magpie/media"
 	"magpie/tools"
 )
 
@@ -32,41 +31,60 @@ const (
 	sniffBytes      = 3072 // what the type is told from
 )
 
-// attach stores files. All are looked at before the first is stored, so that a
-// wrong path leaves nothing behind.
-func (m messenger) attach(ctx context.Context, names []string) (stored []chat.Attachment, err error) {
-	if len(names) == 0 {
-		return nil, nil
+// parcel is a file that may be sent.
+type parcel struct {
+	name string
+	mime string
+	file *os.File
+}
+
+// look opens the files that may be sent on a channel and says of each other one
+// why not. The caller closes what was opened.
+func (o *Options) look(channel string, names []string) (ready []parcel, wrong []error) {
+	if o.Files == nil || o.Media == nil {
+		return nil, []error{tools.Errorf(tools.Failed, "files cannot be sent here; say where the file is instead")}
 	}
-	if m.opt.Files == nil || m.opt.Media == nil {
-		return nil, tools.Errorf(tools.Failed, "files cannot be sent here; say where the file is instead")
-	}
-	files := make([]*os.File, 0, len(names))
-	defer func() {
-		for _, f := range files {
-			f.Close() // opened for reading
-		}
-	}()
-	var errs []error
 	for _, name := range names {
-		f, err := m.open(name)
+		p, err := o.open(channel, name)
 		if err != nil {
-			errs = append(errs, err)
+			wrong = append(wrong, err)
 			continue
 		}
-		files = append(files, f)
+		ready = append(ready, p)
 	}
-	if len(errs) > 0 {
-		return nil, all(errs)
+	return ready, wrong
+}
+
+func closeAll(parcels []parcel) {
+	for _, p := range parcels {
+		p.file.Close() // opened for reading
 	}
-	for i, f := range files {
-		a, err := m.store(ctx, names[i], f)
+}
+
+// storeAll puts files into the media store.
+func (o *Options) storeAll(ctx context.Context, parcels []parcel) (stored []chat.Attachment, err error) {
+	for _, p := range parcels {
+		a, err := o.store(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		stored = append(stored, a)
 	}
 	return stored, nil
+}
+
+// attach stores files. All are looked at before the first is stored, so that a
+// wrong path leaves nothing behind.
+func (o *Options) attach(ctx context.Context, channel string, names []string) ([]chat.Attachment, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	ready, wrong := o.look(channel, names)
+	defer closeAll(ready)
+	if len(wrong) > 0 {
+		return nil, all(wrong)
+	}
+	return o.storeAll(ctx, ready)
 }
 
 // all joins errors for the model and keeps the kind of the first.
@@ -79,10 +97,10 @@ func all(errs []error) error {
 	return &tools.Error{Kind: first.Kind, Text: joined.Error(), Err: joined}
 }
 
-func (m messenger) open(name string) (*os.File, error) {
-	f, err := m.opt.Files.Open(name)
+func (o *Options) open(channel, name string) (parcel, error) {
+	f, err := o.Files.Open(name)
 	if err != nil {
-		return nil, err
+		return parcel{}, err
 	}
 	info, err := f.Stat()
 	switch {
@@ -92,40 +110,50 @@ func (m messenger) open(name string) (*os.File, error) {
 		err = tools.Errorf(tools.InvalidArgs, "%q is a folder; want the path of a file", name)
 	case info.Size() == 0:
 		err = tools.Errorf(tools.InvalidArgs, "%q is empty; platforms refuse empty files", name)
-	case info.Size() > m.opt.MaxBytes:
-		err = tools.Errorf(tools.InvalidArgs, "%q has %d bytes, at most %d can be sent", name, info.Size(), m.opt.MaxBytes)
+	case info.Size() > o.MaxBytes:
+		err = tools.Errorf(tools.InvalidArgs, "%q has %d bytes, at most %d can be sent", name, info.Size(), o.MaxBytes)
 	default:
-		return f, nil
+		var mime string
+		if mime, err = sniff(f, name); err == nil {
+			err = o.fits(channel, name, mime, info.Size())
+		}
+		if err == nil {
+			return parcel{name, mime, f}, nil
+		}
 	}
-	return nil, errors.Join(err, f.Close())
+	return parcel{}, errors.Join(err, f.Close())
 }
 
-func (m messenger) store(ctx context.Context, name string, f *os.File) (chat.Attachment, error) {
+// sniff tells the type of a file from its beginning.
+func sniff(f *os.File, name string) (string, error) {
 	head := make([]byte, sniffBytes)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return chat.Attachment{}, fmt.Errorf("read %q: %w", name, err)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read %q: %w", name, err)
 	}
-	mime := mimetype.Detect(head[:n]).String()
-	// A file that grows meanwhile is cut at the limit that was checked.
-	whole := io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), f), m.opt.MaxBytes)
-	ref, size, err := m.opt.Media.Put(ctx, path.Base(name), mime, whole)
-	if err != nil {
-		return chat.Attachment{}, fmt.Errorf("store %q: %w", name, err)
-	}
-	return chat.Attachment{Kind: kindOf(mime), Name: path.Base(name), MIME: mime, Size: size, Ref: ref}, nil
+	return mimetype.Detect(head[:n]).String(), nil
 }
 
-func kindOf(mime string) chat.Kind {
-	switch top, _, _ := strings.Cut(mime, "/"); {
-	case mime == "image/svg+xml": // platforms show no SVG
-		return chat.File
-	case top == "image":
-		return chat.Image
-	case top == "audio":
-		return chat.Audio
-	case top == "video":
-		return chat.Video
+// fits says why the channel does not take a file.
+func (o *Options) fits(channel, name, mime string, size int64) error {
+	if o.Largest == nil {
+		return nil
 	}
-	return chat.File
+	most, known := o.Largest(channel, media.KindOf(mime))
+	switch {
+	case !known || size <= most:
+		return nil
+	case most == 0:
+		return tools.Errorf(tools.Failed, "%q: %s takes no files; say where the file is instead", name, channel)
+	}
+	return tools.Errorf(tools.InvalidArgs, "%q has %d bytes, %s takes at most %d; send something smaller, or say where the file is", name, size, channel, most)
+}
+
+func (o *Options) store(ctx context.Context, p parcel) (chat.Attachment, error) {
+	// A file that grows meanwhile is cut at the limit that was checked.
+	ref, size, err := o.Media.Put(ctx, path.Base(p.name), p.mime, io.LimitReader(p.file, o.MaxBytes))
+	if err != nil {
+		return chat.Attachment{}, fmt.Errorf("store %q: %w", p.name, err)
+	}
+	return chat.Attachment{Kind: media.KindOf(p.mime), Name: path.Base(p.name), MIME: p.mime, Size: size, Ref: ref}, nil
 }

@@ -1,11 +1,12 @@
-// Package say holds the tool with which the agent sends messages of its own:
-// message. It hands them to an Outbox, which stores them; delivery is not its
-// business. It starts no goroutine.
+// Package say holds the tools with which the agent sends messages of its own,
+// message and send_media. It hands them to an Outbox, which stores them; delivery is not
+// its business. It starts no goroutine.
 package say
 
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ type Outbox interface {
 	Publish(ctx context.Context, out chat.Outbound) error
 }
 
-// Options of the message tool. Nil fields take the feature away: the tool says
+// Options of the tools. Nil fields take the feature away: the tool says
 // so when it is asked for.
 type Options struct {
 	// Elsewhere says whether the scope may write to another chat: nil error
@@ -37,6 +38,9 @@ type Options struct {
 	Media Media
 	// MaxBytes bounds one file; 20 MiB.
 	MaxBytes int64
+	// Largest is how many bytes a file of that kind may have on a channel, 0:
+	// it takes none; known is false when that cannot be said. nil: never known.
+	Largest func(channel string, kind chat.Kind) (most int64, known bool)
 }
 
 type messageIn struct {
@@ -49,6 +53,30 @@ type messageIn struct {
 
 // Message makes message.
 func Message(out Outbox, o *Options) tools.Tool {
+	m := newMessenger(out, o)
+	spec := tools.Spec{
+		Name: "message", Description: strings.TrimSpace(messageText), Category: tools.System, Effect: tools.Acts, Main: "content",
+		Aliases: map[string]string{"to": "chat_id", "text": "content", "message": "content", "file_paths": "media", "files": "media"},
+	}
+	return tools.New(spec, m.send, tools.WithStays(stays))
+}
+
+// stays says whether a call writes to the current chat only.
+func stays(sc tools.Scope, args json.RawMessage) bool {
+	var in messageIn
+	if json.Unmarshal(args, &in) != nil {
+		return false
+	}
+	_, here := in.address(sc)
+	return here
+}
+
+type messenger struct {
+	out Outbox
+	opt Options
+}
+
+func newMessenger(out Outbox, o *Options) messenger {
 	m := messenger{out: out}
 	if o != nil {
 		m.opt = *o
@@ -56,16 +84,21 @@ func Message(out Outbox, o *Options) tools.Tool {
 	if m.opt.MaxBytes <= 0 {
 		m.opt.MaxBytes = defaultMaxBytes
 	}
-	spec := tools.Spec{
-		Name: "message", Description: strings.TrimSpace(messageText), Category: tools.System, Effect: tools.Acts, Main: "content",
-		Aliases: map[string]string{"to": "chat_id", "text": "content", "message": "content", "file_paths": "media", "files": "media"},
-	}
-	return tools.New(spec, m.send)
+	return m
 }
 
-type messenger struct {
-	out Outbox
-	opt Options
+// draft is a message of this call to that chat. The same call has the same id,
+// so that a repeated turn sends nothing twice. In the chat of the turn it is a
+// part of the turn's answer; elsewhere nobody has asked for it.
+func draft(sc tools.Scope, to chat.Address, text string) chat.Outbound {
+	out := chat.Outbound{
+		Meta: chat.Meta{V: chat.Version, ID: "out:" + string(sc.Addr.Session()) + ":" + sc.CallID, Trace: sc.Trace, At: time.Now(), Addr: to},
+		Text: text,
+	}
+	if to == sc.Addr {
+		out.Turn, out.Unasked = sc.Turn, sc.FromJob
+	}
+	return out
 }
 
 func (m messenger) send(ctx context.Context, sc tools.Scope, in messageIn) (tools.Result, error) {
@@ -78,16 +111,12 @@ func (m messenger) send(ctx context.Context, sc tools.Scope, in messageIn) (tool
 			return tools.Result{}, err
 		}
 	}
-	// The same call has the same id, so that a repeated turn sends nothing twice.
-	msg := chat.Outbound{
-		Meta: chat.Meta{V: chat.Version, ID: "out:" + string(sc.Addr.Session()) + ":" + sc.CallID, Trace: sc.Trace, At: time.Now(), Addr: to},
-		Text: in.Content,
-	}
+	msg := draft(sc, to, in.Content)
 	var err error
 	if msg.Buttons, err = m.buttons(ctx, sc, in.Buttons); err != nil {
 		return tools.Result{}, err
 	}
-	if msg.Attachments, err = m.attach(ctx, in.Media); err != nil {
+	if msg.Attachments, err = m.opt.attach(ctx, to.Channel, in.Media); err != nil {
 		return tools.Result{}, err
 	}
 	if err := m.out.Publish(ctx, msg); err != nil {

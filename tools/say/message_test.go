@@ -74,6 +74,7 @@ type bench struct {
 	out   *outbox
 	media *store
 	exec  *tools.Executor
+	tool  string
 }
 
 func newBench(t *testing.T, o *say.Options) *bench {
@@ -86,13 +87,13 @@ func newBench(t *testing.T, o *say.Options) *bench {
 	if err := reg.Register(say.Message(b.out, o)); err != nil {
 		t.Fatal(err)
 	}
-	b.exec = tools.NewExecutor(reg, nil)
+	b.exec, b.tool = tools.NewExecutor(reg, nil), "message"
 	return b
 }
 
 func (b *bench) run(args string) tools.Result {
 	b.t.Helper()
-	return b.exec.Run(b.t.Context(), here, "message", args)
+	return b.exec.Run(b.t.Context(), here, b.tool, args)
 }
 
 func (b *bench) refused(kind tools.ErrorKind, args string, words ...string) {
@@ -145,7 +146,7 @@ func TestMessageToTheCurrentChat(t *testing.T) {
 		}
 		want := []chat.Outbound{{
 			Meta: chat.Meta{V: 1, ID: "out:" + string(here.Addr.Session()) + ":call-1", Trace: "trace", Addr: here.Addr},
-			Text: "hi",
+			Text: "hi", Turn: "turn",
 		}}
 		if d := cmp.Diff(want, b.out.got, cmpopts.IgnoreFields(chat.Meta{}, "At")); d != "" {
 			t.Errorf("%s (-want +got):\n%s", args, d)
@@ -238,5 +239,28 @@ func TestABrokenOutboxIsSaid(t *testing.T) {
 	b.refused(tools.Failed, `{"content":"hi"}`, "the store is full")
 	if res := b.run(`{"content":"hi"}`); res.Answered {
 		t.Error("a message that was not sent counts as the answer")
+	}
+}
+
+// A message is a part of the answer in the chat of the turn only, and one that
+// was asked for unless a job has begun the turn.
+func TestMessageKnowsItsTurn(t *testing.T) {
+	for _, c := range []struct {
+		args    string
+		job     bool
+		turn    string
+		unasked bool
+	}{
+		{args: `{"content": "hi"}`, turn: "turn"},
+		{args: `{"content": "hi"}`, job: true, turn: "turn", unasked: true},
+		{args: `{"content": "hi", "chat_id": "43"}`},
+	} {
+		b := newBench(t, &say.Options{Elsewhere: func(context.Context, tools.Scope, chat.Address) error { return nil }})
+		sc := here
+		sc.FromJob = c.job
+		b.exec.Run(t.Context(), sc, b.tool, c.args)
+		if len(b.out.got) != 1 || b.out.got[0].Turn != c.turn || b.out.got[0].Unasked != c.unasked {
+			t.Errorf("%s (job %v): %+v", c.args, c.job, b.out.got)
+		}
 	}
 }

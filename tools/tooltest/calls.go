@@ -91,6 +91,7 @@ func (s *suite) refused(ctx context.Context, args string) {
 func (s *suite) goodArguments(ctx context.Context) {
 	before := s.snapshot()
 	for _, args := range s.opt.Good {
+		args = s.usable(args)
 		if res := s.run(ctx, args); !res.OK || res.Err != "" {
 			s.broken("good arguments", "%s: %s", args, res.Text)
 		}
@@ -104,6 +105,14 @@ func (s *suite) goodArguments(ctx context.Context) {
 	}
 }
 
+// usable are arguments that can succeed now.
+func (s *suite) usable(args string) string {
+	if s.opt.Fresh != nil {
+		return s.opt.Fresh()
+	}
+	return args
+}
+
 func (s *suite) otherNames(ctx context.Context, args string) {
 	var good map[string]any
 	if json.Unmarshal([]byte(args), &good) != nil {
@@ -115,6 +124,9 @@ func (s *suite) otherNames(ctx context.Context, args string) {
 			continue
 		}
 		other := maps.Clone(good)
+		if s.opt.Fresh != nil && json.Unmarshal([]byte(s.opt.Fresh()), &other) == nil {
+			v = other[name]
+		}
 		delete(other, name)
 		other[alias] = v
 		if res := s.run(ctx, write(other)); !res.OK {
@@ -130,6 +142,7 @@ func (s *suite) atOnce(ctx context.Context) {
 	for _, args := range s.opt.Good {
 		for range each {
 			all.Go(func() {
+				args := s.usable(args)
 				if res := s.run(ctx, args); !res.OK {
 					s.broken("concurrency", "%s at the same time: %s", args, res.Text)
 				}

@@ -26,6 +26,9 @@ type Options struct {
 	// Good are arguments that must succeed, again and again and at the same
 	// time; at least one.
 	Good []string
+	// Fresh makes arguments that succeed once, for tools that use up what they
+	// work on, such as a file to delete; Good is not needed then.
+	Fresh func() string
 	// Slow are arguments of a call that takes so long that it must be ended by
 	// cancelling; "" when the tool has none.
 	Slow string
@@ -54,6 +57,9 @@ func Check(ctx context.Context, tool tools.Tool, o *Options) []error {
 		s.opt = *o
 	}
 	s.opt.Scope = withDefaults(s.opt.Scope)
+	if s.opt.Fresh != nil {
+		s.opt.Good = []string{s.opt.Fresh()}
+	}
 	reg := &tools.Registry{}
 	if err := reg.Register(&guard{Tool: tool, suite: s}); err != nil {
 		s.broken("definition", "%v", err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"magpie/agent/llm/anthropic"
 	"magpie/agent/llm/llmtest"
 	"magpie/agent/llm/openai"
+	"magpie/internal/fakes/nodetest"
 )
 
 // aimockWait bounds the start and the end of the other server.
@@ -48,30 +48,11 @@ process.stdin.resume();
 process.stdin.on("end", async () => { await m.stop(); process.exit(0); });
 `
 
-// aimock returns the URL of a running server. MAGPIE_TEST_NODE_MODULES names
-// the folder in which node_modules stands; without it the test is skipped,
-// unless MAGPIE_TEST_REQUIRE=1 makes that a failure.
+// aimock returns the URL of a running server.
 func aimock(t *testing.T) string {
 	t.Helper()
-	missing := func(why string) {
-		t.Helper()
-		if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
-	dir := os.Getenv("MAGPIE_TEST_NODE_MODULES")
-	if dir == "" {
-		missing("MAGPIE_TEST_NODE_MODULES is not set: no independent fake of the vendors")
-	}
-	dir = strings.TrimSuffix(filepath.Clean(dir), string(filepath.Separator)+"node_modules")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@copilotkit", "aimock")); err != nil {
-		missing("npm package @copilotkit/aimock: " + err.Error())
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing("node: " + err.Error())
-	}
+	node, modules := nodetest.Find(t, "@copilotkit/aimock")
+	dir := filepath.Dir(modules)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, node, "--input-type=module", "-e", aimockScript)
 	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, t.Output(), aimockWait

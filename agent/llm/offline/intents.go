@@ -11,7 +11,8 @@ type intent func(q question) (answer, bool)
 
 // intents is the table, in the order in which it is tried.
 func intents() []intent {
-	return append(smallTalk(), currentTime, writeFile, readFile, listFiles)
+	return append(smallTalk(), chosen, listReminders, changeReminder, currentTime, fetchPage, writeFile, readFile, listFiles, remind,
+		remember, recall, searchWeb)
 }
 
 var (

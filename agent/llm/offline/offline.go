@@ -74,6 +74,7 @@ type question struct {
 	text    string // trimmed, without politeness and closing punctuation
 	zh      bool
 	offered []llm.ToolDef
+	before  []llm.Message // the conversation up to it
 }
 
 // answer is what the assistant says, or which tools it wants first.
@@ -92,22 +93,27 @@ func (p *Provider) answer(req llm.Request) answer {
 		case llm.Assistant:
 			from = i + 1
 		case llm.User:
-			zh = chinese(spoken(m.Text))
+			if text := spoken(m.Text); text == "" && len(m.Images) > 0 || letters(text) { // "2" has no language
+				zh = chinese(text)
+			}
 		}
 	}
 	var said []string
 	var calls []llm.Call
-	for _, m := range req.Messages[from:] {
+	for i, m := range req.Messages[from:] {
 		var a answer
 		switch {
 		case m.Role == llm.Tool:
 			a.text = report(m, zh)
 		case m.Role == llm.User:
+			if r := reportFence.FindStringSubmatch(m.Text); r != nil {
+				said = append(said, r[1]) // nobody has seen it yet
+			}
 			m.Text = spoken(m.Text)
 			if m.Text == "" && len(m.Images) == 0 {
 				continue // only notes of the program
 			}
-			a = p.understand(question{text: tidy(m.Text), zh: chinese(m.Text), offered: req.Tools}, m)
+			a = p.understand(question{text: tidy(m.Text), zh: chinese(m.Text) || zh && m.Text != "" && !letters(m.Text), offered: req.Tools, before: req.Messages[:from+i]}, m)
 		}
 		if a.text != "" {
 			said = append(said, a.text)
@@ -152,6 +158,9 @@ func (q question) call(tool string, args map[string]string) answer {
 // chinese says whether a text is answered in Chinese: as soon as it has a Han
 // character.
 func chinese(text string) bool { return strings.ContainsFunc(text, isHan) }
+
+// letters says whether a text has any letter.
+func letters(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 

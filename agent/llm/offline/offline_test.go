@@ -21,7 +21,7 @@ func tool(name string) llm.ToolDef {
 	return llm.ToolDef{Name: name, Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-var tools = []llm.ToolDef{tool("current_time"), tool("list_dir"), tool("read_file"), tool("write_file")}
+var tools = []llm.ToolDef{tool("current_time"), tool("list_dir"), tool("read_file"), tool("write_file"), tool("cron"), tool("memory_write"), tool("memory_read"), tool("memory_search"), tool("web_search"), tool("web_fetch")}
 
 func ask(t llmtest.T, msgs ...llm.Message) llm.Reply {
 	t.Helper()
@@ -64,6 +64,43 @@ func TestCalls(t *testing.T) {
 		"save \"to be or not to be\" to the file b/c.txt": `write_file {"content":"to be or not to be","path":"b/c.txt"}`,
 		"把 hello 写入 a.txt":                                `write_file {"content":"hello","path":"a.txt"}`,
 		"写 你好 到 a.txt":                                    `write_file {"content":"你好","path":"a.txt"}`,
+		"remind me in 20 minutes to stretch":              `cron {"action":"add","schedule":"remind me in 20 minutes to stretch"}`,
+		"Please remind me tomorrow at 3pm to call Ann.":   `cron {"action":"add","schedule":"remind me tomorrow at 3pm to call Ann"}`,
+		"remind me to read notes.txt at 5pm":              `cron {"action":"add","schedule":"remind me to read notes.txt at 5pm"}`,
+		"每天早上9点提醒我吃药":                                     `cron {"action":"add","schedule":"每天早上9点提醒我吃药"}`,
+		"明天下午三点开会提醒我":                                     `cron {"action":"add","schedule":"明天下午三点开会提醒我"}`,
+		"请你半小时后叫我起床！":                                     `cron {"action":"add","schedule":"半小时后叫我起床"}`,
+		"list reminders":                                  `cron {"action":"list"}`,
+		"What reminders do I have?":                       `cron {"action":"list"}`,
+		"show me my reminders":                            `cron {"action":"list"}`,
+		"my alarms":                                       `cron {"action":"list"}`,
+		"我的提醒":                                            `cron {"action":"list"}`,
+		"我有哪些提醒？":                                         `cron {"action":"list"}`,
+		"看看所有的定时任务":                                       `cron {"action":"list"}`,
+		"cancel reminder 2":                               `cron {"action":"remove","job_id":"2"}`,
+		"delete the second reminder":                      `cron {"action":"remove","job_id":"2"}`,
+		"cancel the stretch reminder":                     `cron {"action":"remove","job_id":"stretch"}`,
+		"cancel the reminder to stretch":                  `cron {"action":"remove","job_id":"stretch"}`,
+		"cancel all my reminders":                         `cron {"action":"remove","job_id":"all"}`,
+		"cancel my reminder":                              `cron {"action":"remove","job_id":""}`,
+		"pause reminder abcdefgh27":                       `cron {"action":"pause","job_id":"abcdefgh27"}`,
+		"resume reminder #1":                              `cron {"action":"resume","job_id":"1"}`,
+		"取消提醒2":                                           `cron {"action":"remove","job_id":"2"}`,
+		"取消第二个提醒":                                         `cron {"action":"remove","job_id":"2"}`,
+		"删除吃药的提醒":                                         `cron {"action":"remove","job_id":"吃药"}`,
+		"取消所有提醒":                                          `cron {"action":"remove","job_id":"all"}`,
+		"取消提醒":                                            `cron {"action":"remove","job_id":""}`,
+		"暂停提醒 1":                                          `cron {"action":"pause","job_id":"1"}`,
+		"remember that I like tea":                        `memory_write {"content":"I like tea"}`,
+		"记住我对花生过敏":                                        `memory_write {"content":"我对花生过敏"}`,
+		"what do you know about me?":                      `memory_read {}`,
+		"What do you remember about my allergies":         `memory_search {"keywords":"my allergies"}`,
+		"你还记得我什么？":                                        `memory_read {}`,
+		"你记得我的生日吗":                                        `memory_search {"keywords":"我的生日"}`,
+		"search for weather in Tokyo":                     `web_search {"query":"weather in Tokyo"}`,
+		"搜索一下东京天气":                                        `web_search {"query":"东京天气"}`,
+		"open https://example.com/a?b=1":                  `web_fetch {"url":"https://example.com/a?b=1"}`,
+		"read https://example.com":                        `web_fetch {"url":"https://example.com"}`,
 		"将买牛奶保存到清单.txt":                                   `write_file {"content":"买牛奶","path":"清单.txt"}`,
 	} {
 		r := ask(t, user(said))

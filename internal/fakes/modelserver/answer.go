@@ -1,7 +1,9 @@
 package modelserver
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -47,6 +49,24 @@ const (
 
 // Echo answers "echo: " and the last user text.
 func Echo(r Request) Answer { return Answer{Text: "echo: " + r.LastUser()} }
+
+// Thinker answers like Echo, but thinks before it writes: a request that lets it
+// write fewer tokens than need fails, as OpenAI's servers of reasoning models
+// let it (400, "Could not finish the message …"; seen 2025).
+func Thinker(need int) func(Request) Answer {
+	return func(r Request) Answer {
+		var limit struct {
+			Old int `json:"max_tokens"`
+			New int `json:"max_completion_tokens"`
+		}
+		_ = json.Unmarshal(r.Body, &limit) // it was read before
+		if most := limit.Old + limit.New; most == 0 || most >= need {
+			return Echo(r)
+		}
+		return Answer{Status: http.StatusBadRequest, Body: `{"error": {"message": "Could not finish the message because max_tokens or ` +
+			`model output limit was reached. Please try again with higher max_tokens.", "type": "invalid_request_error", "param": null, "code": null}}`}
+	}
+}
 
 // pieces cuts text into n parts that together are the text, cutting no rune.
 func pieces(text string, n int) []string {

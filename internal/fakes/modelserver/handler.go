@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"magpie/internal/fakes/served"
 )
 
 // api is what differs between the two vendors.
@@ -31,14 +33,15 @@ func refuse(format string, args ...any) error {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
 }
 
-// Handler serves both APIs under /v1, for callers that bring their own
+// Handler serves all APIs under /v1, for callers that bring their own
 // listener. Answers that hang let go when the server is closed.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.serve(openAI{}))
 	mux.HandleFunc("POST /v1/messages", s.serve(anthropic{}))
+	mux.HandleFunc("POST /v1/audio/transcriptions", s.transcribe)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{
+		served.JSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{
 			map[string]any{"id": "fake", "object": "model", "owned_by": "magpie"},
 		}})
 	})
@@ -55,12 +58,12 @@ func (s *Server) serve(v api) http.HandlerFunc {
 		defer s.active.Done()
 		n, want := s.next()
 		if got := v.key(hr.Header); got == "" && want != "" || want != "" && got != want {
-			writeJSON(rw, http.StatusUnauthorized, v.fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided."))
+			served.JSON(rw, http.StatusUnauthorized, v.fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided."))
 			return
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(rw, hr.Body, maxBody))
 		if err != nil {
-			writeJSON(rw, http.StatusBadRequest, v.fail(http.StatusBadRequest, "", "could not read the body"))
+			served.JSON(rw, http.StatusBadRequest, v.fail(http.StatusBadRequest, "", "could not read the body"))
 			return
 		}
 		req, err := v.parse(body, hr.Header)
@@ -88,7 +91,7 @@ func (s *Server) refuse(rw http.ResponseWriter, v api, err error) {
 	s.violate(v.name() + ": " + err.Error())
 	bad := &refusal{status: http.StatusBadRequest, message: err.Error()}
 	errors.As(err, &bad)
-	writeJSON(rw, bad.status, v.fail(bad.status, bad.code, bad.message))
+	served.JSON(rw, bad.status, v.fail(bad.status, bad.code, bad.message))
 }
 
 func (s *Server) answer(rw http.ResponseWriter, v api, r Request, a Answer) {
@@ -104,11 +107,11 @@ func (s *Server) answer(rw http.ResponseWriter, v api, r Request, a Answer) {
 		<-r.Gone
 		return
 	case a.Fault == TooLong:
-		writeJSON(rw, http.StatusBadRequest, v.fail(http.StatusBadRequest, "context_length_exceeded", tooLong[v.name()]))
+		served.JSON(rw, http.StatusBadRequest, v.fail(http.StatusBadRequest, "context_length_exceeded", tooLong[v.name()]))
 		return
 	case a.Fault == NoBalance:
 		status := map[string]int{OpenAI: http.StatusTooManyRequests, Anthropic: http.StatusBadRequest}[v.name()]
-		writeJSON(rw, status, v.fail(status, "insufficient_quota", noBalance[v.name()]))
+		served.JSON(rw, status, v.fail(status, "insufficient_quota", noBalance[v.name()]))
 		return
 	case a.Body != "":
 		if a.Status != 0 {
@@ -117,7 +120,7 @@ func (s *Server) answer(rw http.ResponseWriter, v api, r Request, a Answer) {
 		_, _ = io.WriteString(rw, a.Body)
 		return
 	case a.Status >= http.StatusBadRequest:
-		writeJSON(rw, a.Status, v.fail(a.Status, "", http.StatusText(a.Status)))
+		served.JSON(rw, a.Status, v.fail(a.Status, "", http.StatusText(a.Status)))
 		return
 	}
 	a.Calls = named(a.Calls, r.N)
@@ -137,12 +140,6 @@ var (
 		Anthropic: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
 	}
 )
-
-func writeJSON(rw http.ResponseWriter, status int, v any) {
-	rw.Header().Set("Content-Type", "application/json")
-	rw.WriteHeader(status)
-	_ = json.NewEncoder(rw).Encode(v) // a client that has gone is no concern of the fake's
-}
 
 var (
 	errGone  = errors.New("the client has gone")
@@ -238,6 +235,6 @@ func (w *writer) whole(v any) error {
 	if err := w.fail(); err != nil {
 		return err
 	}
-	writeJSON(w.rw, http.StatusOK, v)
+	served.JSON(w.rw, http.StatusOK, v)
 	return nil
 }

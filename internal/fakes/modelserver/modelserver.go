@@ -41,11 +41,18 @@ type Server struct {
 	close  sync.Once
 	active sync.WaitGroup // requests under way
 
-	mu         sync.Mutex
-	reply      func(Request) Answer
-	key        string
+	mu    sync.Mutex
+	reply func(Request) Answer
+	hear  func(Recording) Answer
+	key   string
+	kept
+}
+
+// kept is what has come so far.
+type kept struct {
 	count      int
 	requests   []Request
+	recordings []Recording
 	violations []string
 }
 
@@ -85,6 +92,7 @@ func Start() (*Server, error) {
 		served: make(chan struct{}),
 		done:   make(chan struct{}),
 		reply:  Echo,
+		hear:   unheard,
 	}
 	s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	go func() {

@@ -3,7 +3,8 @@ package telegram
 import (
 	"net/http"
 	"strings"
-	"time"
+
+	"magpie/internal/fakes/trouble"
 )
 
 // Fault makes calls go wrong. The zero Code with no other field set is a hang:
@@ -13,6 +14,7 @@ type Fault struct {
 	// "*" = all.
 	Method string
 	Times  int // how many calls; 0 = one
+	Skip   int // how many calls go well before
 	// Formatted: only calls with a parse_mode.
 	Formatted bool
 	// After: the call has its effect first, and only its answer is lost.
@@ -32,12 +34,11 @@ type Fault struct {
 func (s *Server) Fail(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.Times = max(f.Times, 1)
-	s.faults = append(s.faults, f)
+	s.faults.Add(f, f.Times)
 	if f.Method == "getUpdates" && f.Code != 0 && !f.Page {
 		// A poll that waits already is what goes wrong.
 		if s.updates.interrupt(&apiError{Code: f.Code, Text: f.Text, RetryAfter: f.RetryAfter}) {
-			s.faults = s.faults[:len(s.faults)-1]
+			s.faults.Drop()
 		}
 	}
 }
@@ -47,18 +48,14 @@ func (s *Server) note(req *request) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.store.count(req, s.opts.Forget)
-	for i := range s.faults {
-		f := &s.faults[i]
-		if !f.matches(req) {
-			continue
+	return s.faults.Pick(func(f *Fault) bool {
+		fits := f.matches(req)
+		if fits && f.Skip > 0 {
+			f.Skip--
+			return false
 		}
-		found := *f
-		if f.Times--; f.Times == 0 {
-			s.faults = append(s.faults[:i], s.faults[i+1:]...)
-		}
-		return &found
-	}
-	return nil
+		return fits
+	})
 }
 
 func (f *Fault) matches(req *request) bool {
@@ -77,19 +74,13 @@ func (f *Fault) matches(req *request) bool {
 func (s *Server) misbehave(w http.ResponseWriter, req *request, f *Fault) {
 	switch {
 	case f.Drop:
-		panic(http.ErrAbortHandler) // net/http's way to cut a connection
+		trouble.Cut()
 	case f.Page:
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(f.Code)
-		_, _ = w.Write([]byte("<html>\r\n<head><title>Bad Gateway</title></head>\r\n<body><center>nginx</center></body>\r\n</html>\r\n"))
+		trouble.Page(w, f.Code, "nginx")
 	case f.Code != 0:
 		refuse(w, &apiError{Code: f.Code, Text: f.Text, RetryAfter: f.RetryAfter})
 	default:
-		select {
-		case <-req.ctx.Done():
-		case <-s.closed:
-		}
-		panic(http.ErrAbortHandler)
+		trouble.Hang(req.ctx, s.life.Done())
 	}
 }
 
@@ -102,45 +93,24 @@ const (
 	groupPerMinute = 20
 )
 
-// bucket fills with time and empties with messages.
-type bucket struct {
-	left float64
-	at   time.Time
-}
-
-// take takes one message, or says after how many seconds to come again.
-func (b *bucket) take(now time.Time, perSecond, size float64) int {
-	if b.at.IsZero() {
-		b.left = size
-	} else {
-		b.left = min(size, b.left+now.Sub(b.at).Seconds()*perSecond)
-	}
-	b.at = now
-	if b.left < 1 {
-		return int((1-b.left)/perSecond) + 1
-	}
-	b.left--
-	return 0
-}
-
-type rates struct{ all bucket }
+type rates struct{ all trouble.Bucket }
 
 // tooFast applies the rate rules to n messages for a chat.
 func (s *Server) tooFast(r *room, n int) *apiError {
 	if !s.opts.Rates {
 		return nil
 	}
-	now, wait := s.opts.Now(), 0
+	now, wait := s.opts.Now(), 0.0
 	for range n {
 		if r.id < 0 {
-			wait = max(wait, r.rate.take(now, groupPerMinute/60.0, groupPerMinute))
+			wait = max(wait, r.rate.Take(now, groupPerMinute/60.0, groupPerMinute))
 		} else {
-			wait = max(wait, r.rate.take(now, chatPerSecond, chatBurst))
+			wait = max(wait, r.rate.Take(now, chatPerSecond, chatBurst))
 		}
-		wait = max(wait, s.rates.all.take(now, allPerSecond, allPerSecond))
+		wait = max(wait, s.rates.all.Take(now, allPerSecond, allPerSecond))
 	}
 	if wait > 0 {
-		return flood(wait)
+		return flood(int(wait) + 1)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,29 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/internal/fakes/nodetest"
 	fake "magpie/internal/fakes/telegram"
 )
-
-// nodeModules finds the independent clients, or skips with the reason.
-func nodeModules(t *testing.T) (node, modules string) {
-	t.Helper()
-	unmet := t.Skipf
-	if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-		unmet = t.Fatalf
-	}
-	modules = os.Getenv("MAGPIE_TEST_NODE_MODULES")
-	if modules == "" {
-		unmet("MAGPIE_TEST_NODE_MODULES is not set: run npm ci in a copy of internal/fakes/node and name its node_modules")
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		unmet("node is not installed")
-	}
-	if _, err := os.Stat(filepath.Join(modules, "grammy")); err != nil {
-		unmet("grammy is not in %s", modules)
-	}
-	return node, modules
-}
 
 // grammy is a bot written with grammY that talks with one person.
 type grammy struct {
@@ -53,7 +32,7 @@ const ann = 11
 
 func startGrammy(t *testing.T) *grammy {
 	t.Helper()
-	node, modules := nodeModules(t)
+	node, modules := nodetest.Find(t, "grammy")
 	s, url := serve(t, nil)
 	s.AddPerson(fake.Person{ID: ann, Name: "Ann"})
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)

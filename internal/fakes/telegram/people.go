@@ -5,6 +5,8 @@ import (
 	"maps"
 	"regexp"
 	"strconv"
+
+	"magpie/internal/fakes/trouble"
 )
 
 // Person is a user of Telegram. A private chat with the bot has the user's id.
@@ -31,7 +33,7 @@ type room struct {
 	last     int // message id
 	messages map[int]*Message
 	order    []int // ids of the bot's messages
-	rate     bucket
+	rate     trouble.Bucket
 }
 
 // AddPerson makes a user who has started the bot.

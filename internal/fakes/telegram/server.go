@@ -13,16 +13,22 @@
 package telegram
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"magpie/internal/fakes/served"
+	"magpie/internal/fakes/trouble"
 )
 
 // DefaultToken is the bot token of a server that was given none.
 const DefaultToken = "123456:fake-token-AbCdEf"
+
+// revoked is the token that takes the place of a revoked one.
+const revoked = "0:revoked"
 
 // BotID is the user id of the bot.
 const BotID int64 = 123456
@@ -47,15 +53,15 @@ type Options struct {
 type Server struct {
 	opts    Options
 	methods map[string]method
-	closed  chan struct{}
+	life    served.Life
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced whenever something is sent
+	news    served.News // of what the bot sends
 	chats   map[int64]*room
 	people  map[int64]Person
 	updates queue
-	faults  []Fault
+	faults  trouble.List[Fault]
 	store   store
 	rates   rates
 }
@@ -63,25 +69,17 @@ type Server struct {
 // New makes a server with nobody on it. Close it.
 func New(o *Options) *Server {
 	s := &Server{
-		closed: make(chan struct{}), changed: make(chan struct{}),
+		life:  served.NewLife(),
 		chats: map[int64]*room{}, people: map[int64]Person{},
 		updates: newQueue(), store: newStore(), methods: methods(),
 	}
 	if o != nil {
 		s.opts = *o
 	}
-	if s.opts.Token == "" {
-		s.opts.Token = DefaultToken
-	}
-	if s.opts.Username == "" {
-		s.opts.Username = "magpie_test_bot"
-	}
-	if s.opts.Client == nil {
-		s.opts.Client = http.DefaultClient
-	}
-	if s.opts.Retry <= 0 {
-		s.opts.Retry = time.Second
-	}
+	s.opts.Token = cmp.Or(s.opts.Token, DefaultToken)
+	s.opts.Username = cmp.Or(s.opts.Username, "magpie_test_bot")
+	s.opts.Client = cmp.Or(s.opts.Client, http.DefaultClient)
+	s.opts.Retry = cmp.Or(s.opts.Retry, time.Second)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -91,11 +89,7 @@ func New(o *Options) *Server {
 // Close ends every waiting call and the webhook's delivery.
 func (s *Server) Close() {
 	s.mu.Lock()
-	select {
-	case <-s.closed:
-	default:
-		close(s.closed)
-	}
+	s.life.End()
 	if s.updates.hook != nil {
 		s.updates.hook.stop()
 	}
@@ -115,7 +109,7 @@ func (s *Server) Token() string {
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opts.Token = "0:revoked"
+	s.opts.Token = revoked
 	s.updates.interrupt(unauthorized())
 }
 
@@ -202,7 +196,7 @@ func (s *Server) call(w http.ResponseWriter, req *request, m method) {
 		refuse(w, e)
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"ok": true, "result": result})
+	served.JSON(w, http.StatusOK, map[string]any{"ok": true, "result": result})
 }
 
 func refuse(w http.ResponseWriter, e *apiError) {
@@ -213,16 +207,5 @@ func refuse(w http.ResponseWriter, e *apiError) {
 	if e.MigrateTo != 0 {
 		body["parameters"] = map[string]any{"migrate_to_chat_id": e.MigrateTo}
 	}
-	answer(w, e.Code, body)
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data) // the client may be gone
+	served.JSON(w, e.Code, body)
 }

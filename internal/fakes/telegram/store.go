@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strconv"
 	"time"
+
+	"magpie/internal/fakes/served"
 )
 
 // Button is one button of an inline keyboard.
@@ -46,8 +48,7 @@ type Call struct {
 
 // store is what the server remembers besides chats and updates.
 type store struct {
-	counts   map[string]int
-	calls    []Call
+	calls    served.Calls[Call]
 	files    map[string]File
 	lastFile int
 	presses  map[string]bool // true: answered
@@ -55,13 +56,13 @@ type store struct {
 }
 
 func newStore() store {
-	return store{counts: map[string]int{}, files: map[string]File{}, presses: map[string]bool{}}
+	return store{files: map[string]File{}, presses: map[string]bool{}}
 }
 
 func (st *store) count(req *request, forget bool) {
-	st.counts[req.method]++
+	st.calls.Count(req.method)
 	if !forget {
-		st.calls = append(st.calls, Call{Method: req.method, Params: maps.Clone(req.params)})
+		st.calls.Keep(req.method, Call{Method: req.method, Params: maps.Clone(req.params)})
 	}
 }
 
@@ -83,7 +84,7 @@ func (st *store) keep(f File) (id string) {
 func (s *Server) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.store.counts[method]
+	return s.store.calls.Made(method)
 }
 
 // Requests are the calls of a method with their parameters, oldest first;
@@ -91,13 +92,7 @@ func (s *Server) Calls(method string) int {
 func (s *Server) Requests(method string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []Call
-	for _, c := range s.store.calls {
-		if c.Method == method {
-			found = append(found, c)
-		}
-	}
-	return found
+	return s.store.calls.Kept(method)
 }
 
 // Messages is what the bot has put into a chat, oldest first, with edits and
@@ -105,10 +100,6 @@ func (s *Server) Requests(method string) []Call {
 func (s *Server) Messages(chat int64) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.messages(chat)
-}
-
-func (s *Server) messages(chat int64) []Message {
 	r, ok := s.chats[chat]
 	if !ok {
 		return nil
@@ -126,19 +117,7 @@ func (s *Server) messages(chat int64) []Message {
 // then; the error says what it showed at the end of ctx. Every message wakes
 // every waiter: under load use Options.OnMessage.
 func (s *Server) Wait(ctx context.Context, chat int64, ok func([]Message) bool) ([]Message, error) {
-	for {
-		s.mu.Lock()
-		shown, changed := s.messages(chat), s.changed
-		s.mu.Unlock()
-		if ok(shown) {
-			return shown, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return shown, fmt.Errorf("chat %d shows %+v: %w", chat, shown, context.Cause(ctx))
-		}
-	}
+	return served.Wait(ctx, &s.news, chat, s.Messages, ok)
 }
 
 // WaitMessages waits until a chat shows n messages.
@@ -161,8 +140,7 @@ func (s *Server) tell(m *Message) {
 	if s.opts.OnMessage != nil && m != nil {
 		s.opts.OnMessage(*m)
 	}
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.news.Tell()
 }
 
 // messageJSON is a message of the bot as it goes over the wire.

@@ -114,6 +114,9 @@ func (s *Server) getUpdates(req *request) (any, *apiError) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.opts.Token == revoked { // since the call was let in
+		return nil, unauthorized()
+	}
 	if s.updates.hook != nil {
 		return nil, &apiError{Code: http.StatusConflict, Text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
 	}
@@ -150,7 +153,7 @@ func (s *Server) waitForUpdate(req *request, timeout time.Duration) *apiError {
 	case <-timer.C:
 	case e = <-mine:
 	case <-req.ctx.Done():
-	case <-s.closed:
+	case <-s.life.Done():
 	}
 	s.mu.Lock()
 	if s.updates.poller == mine {

@@ -47,7 +47,7 @@ func setWebhook(s *Server, req *request) (any, *apiError) {
 		return nil, e
 	}
 	select {
-	case <-s.closed:
+	case <-s.life.Done():
 		return nil, &apiError{Code: http.StatusServiceUnavailable, Text: "Service Unavailable"}
 	default:
 	}

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Table) {
 		{"keys are any text", oddKeys},
 		{"Watch shows what is there, a mark, then changes", watch},
 		{"Watch keeps to whole levels", watchLevels},
+		{"List misses nothing that is written meanwhile", listWhileWritten},
 		{"Modify loses no change", modify},
 		{"a life time ends an entry", ttl},
 		{"an ended context ends every call", ended},
@@ -261,4 +262,39 @@ func ended(t *testing.T, ctx context.Context, table kv.Table) {
 	if _, err := kv.List(gone, table, ""); err == nil {
 		t.Error("List: want the context's error")
 	}
+}
+
+func listWhileWritten(t *testing.T, ctx context.Context, table kv.Table) {
+	for _, key := range []string{"jobs.a", "jobs.b", "jobs.c"} {
+		_, err := table.Create(ctx, key, []byte("1"), 0)
+		must(t, err)
+	}
+	writing, stop := context.WithCancel(ctx)
+	done := make(chan error, 2)
+	for _, key := range []string{"jobs.a", "jobs.b"} {
+		go func() {
+			for writing.Err() == nil {
+				if _, err := table.Update(ctx, key, []byte("2"), 0, 0); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 200 {
+		all, err := kv.List(ctx, table, "jobs")
+		must(t, err)
+		keys := map[string]bool{}
+		for _, e := range all {
+			keys[e.Key] = true
+		}
+		if len(keys) != 3 || len(all) != 3 {
+			t.Errorf("%d entries of %d keys are listed, want 3", len(all), len(keys))
+			break
+		}
+	}
+	stop()
+	must(t, <-done)
+	must(t, <-done)
 }

@@ -193,6 +193,8 @@ func explain(name string, err error) error {
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return tools.Errorf(tools.NotFound, "there is no %q: %w", name, cause(err))
+	case errors.Is(err, fs.ErrExist):
+		return tools.Errorf(tools.InvalidArgs, "the target of %q exists already", name)
 	case errors.Is(err, fs.ErrPermission):
 		return tools.Errorf(tools.Permission, "the system does not allow access to %q: %w", name, cause(err))
 	}

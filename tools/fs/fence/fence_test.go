@@ -95,6 +95,7 @@ func want(t *testing.T, what string, err error, k tools.ErrorKind) {
 	}
 }
 
+// SEC-1: "..", absolute paths, odd characters and /proc/self/root do not lead out.
 func TestPathsThatLeadOut(t *testing.T) {
 	y := newYard(t)
 	strict, resolve := y.fence(nil), y.fence(&Options{ResolveDots: true, FollowLinks: true})
@@ -143,6 +144,7 @@ func TestPathsThatLeadOut(t *testing.T) {
 	}
 }
 
+// SEC-1: links, also in the middle of a path.
 func TestLinks(t *testing.T) {
 	y := newYard(t)
 	y.link("../secret.txt", "out.txt")

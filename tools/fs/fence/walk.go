@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"syscall"
 
 	"magpie/tools"
@@ -130,6 +131,62 @@ func (f *Fence) Remove(name string) error {
 		return err
 	}
 	return explain(name, dir.Remove(last))
+}
+
+// Move renames a file or folder. Both paths must be in the same folder of the
+// configuration; nothing that exists is replaced. Missing folders on the way
+// to the new name are created.
+func (f *Fence) Move(from, to string) error {
+	src, err := f.place(from)
+	if err != nil {
+		return err
+	}
+	dst, err := f.place(to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(src.parts) == 0 || len(dst.parts) == 0:
+		return tools.Errorf(tools.Security, "%q is a folder of the configuration; it stays", from)
+	case src.root != dst.root:
+		return tools.Errorf(tools.Security, "%q and %q are in different folders of the configuration; write the file anew and delete the old one", from, to)
+	}
+	if slices.Equal(dst.parts[:min(len(src.parts), len(dst.parts))], src.parts) && len(dst.parts) > len(src.parts) {
+		return tools.Errorf(tools.InvalidArgs, "%q lies inside %q; a folder cannot be moved into itself", to, from)
+	}
+	// The walks refuse links on the way and make the folders of the new name.
+	for _, end := range []struct {
+		place
+		name  string
+		fresh bool
+	}{{src, from, false}, {dst, to, true}} {
+		dir, err := end.folder(end.name, end.fresh)
+		if err != nil {
+			return err
+		}
+		_, err = look(dir, end.parts[len(end.parts)-1], end.name)
+		dir.Close() // a handle for reading: nothing to lose
+		if end.fresh && err == nil {
+			return tools.Errorf(tools.InvalidArgs, "%q exists already; nothing was moved", to)
+		}
+		if err != nil && (!end.fresh || kind(err) != tools.NotFound) {
+			return err
+		}
+	}
+	return explain(from, rename(src.root.dir, path.Join(src.parts...), path.Join(dst.parts...)))
+}
+
+// rename moves without replacing: a second name, then the first is taken away.
+// What has no second names (folders, some file systems) is renamed.
+func rename(root *os.Root, from, to string) error {
+	err := root.Link(from, to)
+	switch {
+	case err == nil:
+		return root.Remove(from)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	}
+	return root.Rename(from, to)
 }
 
 // place judges a path and, where that is allowed, follows its links. The

@@ -1,0 +1,180 @@
+package dingtalk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"magpie/internal/kv"
+)
+
+const (
+	// sessionMargin is how long before its end a webhook is no longer used.
+	sessionMargin = time.Minute
+	// storeStep: a webhook whose end has moved less than this is not stored
+	// again; the end moves with every message.
+	storeStep = 10 * time.Minute
+	// mostHeard is how many senders of a group are remembered.
+	mostHeard = 32
+	// mostSessions is how many chats are held in memory; the table has all.
+	mostSessions = 4096
+	// tablePatience bounds one access to the adapter's table.
+	tablePatience = 10 * time.Second
+
+	sessionPrefix = "session."
+)
+
+// session is what the messages of a chat say about how to answer there.
+type session struct {
+	URL   string    `json:"url,omitempty"` // holds a secret
+	Until time.Time `json:"until,omitzero"`
+	// Heard are the last messages of a group with their senders, so that an
+	// answer can mention whom it answers.
+	Heard []heard `json:"heard,omitempty"`
+
+	stored time.Time // Until as it stands in the table
+	url    string    // URL as it stands in the table
+}
+
+type heard struct {
+	ID    string `json:"id"`
+	Staff string `json:"staff"`
+}
+
+// sessions knows the session webhooks of all chats, in memory and in the
+// table.
+type sessions struct {
+	table   kv.Table
+	now     func() time.Time
+	trusted func(string) bool
+
+	mu    sync.Mutex
+	known map[string]session
+}
+
+// hold notes what a message said.
+func (s *sessions) hold(chat string, n session) {
+	if !s.trusted(n.URL) {
+		n.URL, n.Until = "", time.Time{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= mostSessions {
+		clear(s.known)
+	}
+	old := s.known[chat]
+	n.stored, n.url = old.stored, old.url
+	for _, h := range old.Heard {
+		if !slices.ContainsFunc(n.Heard, func(x heard) bool { return x.ID == h.ID }) && len(n.Heard) < mostHeard {
+			n.Heard = append(n.Heard, h)
+		}
+	}
+	if n.URL == "" {
+		n.URL, n.Until = old.URL, old.Until
+	}
+	s.known[chat] = n
+}
+
+// store writes a chat's session to the table, when it has changed enough.
+func (s *sessions) store(ctx context.Context, chat string) error {
+	s.mu.Lock()
+	n := s.known[chat]
+	s.mu.Unlock()
+	if n.URL == "" || (n.URL == n.url && n.Until.Sub(n.stored) < storeStep) {
+		return nil
+	}
+	life := n.Until.Sub(s.now())
+	if life < time.Second {
+		return nil
+	}
+	value, err := json.Marshal(n)
+	if err != nil {
+		return fmt.Errorf("encode the session of %q: %w", chat, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tablePatience)
+	defer cancel()
+	if _, err := s.table.Update(ctx, sessionPrefix+chat, value, 0, life); err != nil {
+		return fmt.Errorf("store the session of %q: %w", chat, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now, ok := s.known[chat]; ok {
+		now.stored, now.url = n.Until, n.URL
+		s.known[chat] = now
+	}
+	return nil
+}
+
+// get returns a chat's session; ok is false when it has no webhook that is
+// still good.
+func (s *sessions) get(ctx context.Context, chat string) (n session, ok bool, err error) {
+	s.mu.Lock()
+	n, ok = s.known[chat]
+	s.mu.Unlock()
+	if !ok {
+		if n, err = s.load(ctx, chat); err != nil {
+			return n, false, err
+		}
+	}
+	return n, n.URL != "" && s.now().Add(sessionMargin).Before(n.Until), nil
+}
+
+func (s *sessions) load(ctx context.Context, chat string) (n session, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tablePatience)
+	defer cancel()
+	e, err := s.table.Get(ctx, sessionPrefix+chat)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+	case err != nil:
+		return n, fmt.Errorf("read the session of %q: %w", chat, err)
+	default:
+		if json.Unmarshal(e.Value, &n) != nil || !s.trusted(n.URL) {
+			n = session{}
+		}
+		n.stored, n.url = n.Until, n.URL
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if newer, ok := s.known[chat]; ok {
+		return newer, nil
+	}
+	if len(s.known) >= mostSessions {
+		clear(s.known)
+	}
+	s.known[chat] = n
+	return n, nil
+}
+
+// drop forgets a webhook that DingTalk does not know any more, unless it was
+// replaced meanwhile.
+func (s *sessions) drop(ctx context.Context, chat, url string) error {
+	s.mu.Lock()
+	n := s.known[chat]
+	if n.URL != url {
+		s.mu.Unlock()
+		return nil
+	}
+	n.URL, n.url, n.Until, n.stored = "", "", time.Time{}, time.Time{}
+	s.known[chat] = n
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, tablePatience)
+	defer cancel()
+	if err := s.table.Delete(ctx, sessionPrefix+chat); err != nil {
+		return fmt.Errorf("forget the session of %q: %w", chat, err)
+	}
+	return nil
+}
+
+// sender is who wrote a message of a group, "" when that is not known.
+func (n session) sender(messageID string) string {
+	for _, h := range n.Heard {
+		if h.ID == messageID && messageID != "" {
+			return h.Staff
+		}
+	}
+	return ""
+}

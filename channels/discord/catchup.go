@@ -1,0 +1,136 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sort"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"golang.org/x/sync/errgroup"
+
+	"magpie/channels"
+)
+
+const (
+	// catchUpChats is how many channels are asked about after a break: at 50
+	// requests a second that is done in seconds.
+	catchUpChats = 200
+	// catchUpAtOnce is how many are asked about at the same time.
+	catchUpAtOnce = 8
+	// catchUpPages bounds what is fetched of one channel.
+	catchUpPages = 10
+	pageSize     = 100
+	// catchUpAge: older messages are not answered any more.
+	catchUpAge = 24 * time.Hour
+	// catchUpTries is how often one page is asked for.
+	catchUpTries = 5
+)
+
+// catchUp fetches what was written while no session was there, in the channels
+// that spoke last, and hands it to the sink in order.
+func (r *receiver) catchUp(ctx context.Context) error {
+	chats := r.d.places.recent(catchUpChats)
+	missed := make([][]message, len(chats))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(catchUpAtOnce)
+	for i, id := range chats {
+		group.Go(func() (err error) {
+			missed[i], err = r.d.missed(gctx, id)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("fetch what was written meanwhile: %w", err)
+	}
+	r.filled = map[string]bool{}
+	n := 0
+	for _, messages := range missed {
+		for i := range messages {
+			m := &messages[i]
+			if err := r.message(ctx, m, false); err != nil {
+				return err
+			}
+			r.filled[m.ID] = true
+			n++
+		}
+	}
+	if n > 0 {
+		r.d.deps.Log.Info("fetched what was written meanwhile", "messages", n)
+	}
+	return nil
+}
+
+// missed are the messages of a channel after the last one that is stored,
+// oldest first.
+func (d *Discord) missed(ctx context.Context, id string) ([]message, error) {
+	pl, ok := d.places.get(id)
+	if !ok {
+		return nil, nil
+	}
+	after := pl.Last
+	if oldest := snowflake(d.deps.Now().Add(-catchUpAge)); number(after) < number(oldest) {
+		after = oldest
+	}
+	var all []message
+	for range catchUpPages {
+		page, err := d.page(ctx, id, after)
+		if channels.KindOf(err) == channels.Rejected {
+			d.deps.Log.Info("a channel is closed to the bot and forgotten", "chat", id, "err", err)
+			return nil, d.places.forget(ctx, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			page[i].Guild = pl.Guild
+		}
+		all = append(all, page...)
+		if len(page) < pageSize {
+			break
+		}
+		after = page[len(page)-1].ID
+	}
+	return all, nil
+}
+
+// page is the next messages after one, oldest first. It tries again for a
+// while: without the page nothing after it may be handled.
+func (d *Discord) page(ctx context.Context, id, after string) ([]message, error) {
+	const op = "get messages"
+	address := fmt.Sprintf("%s?limit=%d&after=%s", discordgo.EndpointChannelMessages(id), pageSize, after)
+	wait := d.backoff()
+	for try := 1; ; try++ {
+		raw, err := d.api.call(ctx, request{op: op, method: http.MethodGet, url: address})
+		if err == nil {
+			return d.messages(op, raw)
+		}
+		kind := channels.KindOf(err)
+		if try == catchUpTries || ctx.Err() != nil || kind != channels.Temporary && kind != channels.RateLimited {
+			return nil, err
+		}
+		wait.Pause(ctx, err)
+	}
+}
+
+func (d *Discord) messages(op string, raw []byte) ([]message, error) {
+	var each []json.RawMessage
+	if err := json.Unmarshal(raw, &each); err != nil {
+		return nil, d.api.fail(op, channels.Temporary, fmt.Errorf("not a list of messages: %w", err))
+	}
+	page := make([]message, 0, len(each))
+	for _, raw := range each {
+		var m message
+		if err := json.Unmarshal(raw, &m); err != nil {
+			d.skipped.Add(1)
+			d.deps.Log.Warn("message skipped", "err", err)
+			continue
+		}
+		page = append(page, m)
+	}
+	// Discord gives the newest first.
+	sort.Slice(page, func(i, j int) bool { return number(page[i].ID) < number(page[j].ID) })
+	return page, nil
+}

@@ -1,0 +1,44 @@
+package discord
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"magpie/channels"
+	"magpie/chat"
+)
+
+const publicAPI = "https://discord.com"
+
+// Config is the section of one Discord bot.
+type Config struct {
+	// Token is the bot's token as the Developer Portal shows it, without "Bot ".
+	Token chat.Secret `yaml:"token"`
+	// APIBase is where /api/v9 is; "" = Discord's own.
+	APIBase string `yaml:"api_base"`
+}
+
+var tokenShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// complete fills in defaults and reports everything that is wrong.
+func (c *Config) complete() error {
+	if c.APIBase == "" {
+		c.APIBase = publicAPI
+	}
+	c.APIBase = strings.TrimRight(c.APIBase, "/")
+	var errs []error
+	switch {
+	case c.Token == "":
+		errs = append(errs, errors.New("token: missing; the Developer Portal (https://discord.com/developers/applications) gives one: your application, Bot, Reset Token"))
+	case strings.HasPrefix(string(c.Token), "Bot "):
+		errs = append(errs, errors.New(`token: begins with "Bot ", which is no part of it; give what stands behind it`))
+	case !tokenShape.MatchString(string(c.Token)):
+		errs = append(errs, errors.New("token: holds characters that no token has; expected the bot token (not the client secret or the public key), of the form MTk4NjIy.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"))
+	}
+	err := channels.CheckURL("api_base", c.APIBase)
+	if err == nil && strings.Contains(c.APIBase, "@") {
+		err = errors.New("api_base: a name and a password in it would not be used")
+	}
+	return errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,256 @@
+package discord
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"magpie/chat"
+)
+
+// unwanted says why a message is not for the sink; "" when it is.
+func (d *Discord) unwanted(m *message, edited bool) string {
+	switch {
+	case m.Author == nil:
+		return "nobody wrote it"
+	case m.Author.ID == d.me.Load().ID:
+		return "the bot's own message"
+	case m.Author.Bot || m.Webhook != "":
+		return "written by a bot"
+	case m.Type != discordgo.MessageTypeDefault && m.Type != discordgo.MessageTypeReply:
+		return fmt.Sprintf("service message of type %d", m.Type)
+	case edited && m.Edited == nil:
+		return "Discord added a preview"
+	}
+	return ""
+}
+
+// inbound is a person's message as the rest of the program knows it.
+func (d *Discord) inbound(m *message, where place, own *roles) chat.Inbound {
+	me := d.me.Load()
+	text, mentioned := m.read(me, own)
+	in := chat.Inbound{
+		Meta: chat.Meta{
+			V: chat.Version, ID: d.id(m.Channel, m.ID), At: timeOf(m.ID), Addr: d.addr(m.Channel, where),
+		},
+		Origin: chat.FromPerson, From: m.Author.sender(m.Member), MessageID: m.ID,
+		Text: text, Attachments: m.files(d.cdn()),
+		ReplyTo: m.quoted(me, own), Direct: where.Guild == "", Mentioned: mentioned,
+		Forwarded: m.isForward(),
+	}
+	if in.ReplyTo != nil && in.ReplyTo.Mine {
+		in.Mentioned = true
+	}
+	return in
+}
+
+func (d *Discord) id(channel, event string) string {
+	return fmt.Sprintf("discord:%s:%s:%s", d.name, channel, event)
+}
+
+// addr: a thread is a channel of its own, which is where messages go; the
+// address names both.
+func (d *Discord) addr(channel string, where place) chat.Address {
+	if where.Parent == "" {
+		return chat.Address{Channel: d.name, Chat: channel}
+	}
+	return chat.Address{Channel: d.name, Chat: where.Parent, Thread: channel}
+}
+
+func (u *user) name() string { return cmp.Or(u.GlobalName, u.Username) }
+
+// sender is a person; in a guild people may have another name.
+func (u *user) sender(m *member) chat.Sender {
+	s := chat.Sender{ID: u.ID, Name: u.name(), Username: u.Username, Bot: u.Bot}
+	if m != nil && m.Nick != "" {
+		s.Name = m.Nick
+	}
+	return s
+}
+
+// read is the message as text, with the bot's mention taken out.
+func (m *message) read(me *self, own *roles) (text string, mentioned bool) {
+	text, mentioned = m.spelled(m.Content, me, own)
+	lines := m.describe(text)
+	if m.isForward() {
+		lines = append(lines, "[Forwarded]")
+		for i := range m.Snapshots {
+			inner := m.Snapshots[i].Message
+			words, _ := m.spelled(inner.Content, me, own)
+			lines = append(lines, inner.describe(words)...)
+		}
+	}
+	return strings.Join(lines, "\n"), mentioned
+}
+
+func (m *message) isForward() bool { return m.Reference != nil && m.Reference.Type == 1 }
+
+// marks are the mentions and custom emoji in a text
+// (https://docs.discord.com/developers/reference "Message Formatting", read
+// November 2026).
+var marks = regexp.MustCompile(`<(?:@!?(\d{1,20})|@&(\d{1,20})|a?(:\w{2,32}:)\d{1,20})>`)
+
+// spelled writes mentions and emoji as people see them.
+func (m *message) spelled(text string, me *self, own *roles) (string, bool) {
+	mentioned, rest := false, strings.Builder{}
+	at := 0
+	for _, hit := range marks.FindAllStringSubmatchIndex(text, -1) {
+		part := func(n int) string {
+			if hit[2*n] < 0 {
+				return ""
+			}
+			return text[hit[2*n]:hit[2*n+1]]
+		}
+		word, end := text[hit[0]:hit[1]], hit[1]
+		switch who, role := part(1), part(2); {
+		case who == me.ID && who != "", own.has(role):
+			mentioned, word = true, ""
+			if end < len(text) && text[end] == ' ' && (hit[0] == 0 || text[hit[0]-1] == ' ') {
+				end++
+			}
+		case who != "":
+			if name := m.named(who); name != "" {
+				word = "@" + name
+			}
+		case role != "":
+			word = "@role"
+		default:
+			word = part(3)
+		}
+		rest.WriteString(text[at:hit[0]] + word)
+		at = end
+	}
+	if at == 0 {
+		return text, false
+	}
+	rest.WriteString(text[at:])
+	if out := strings.TrimSpace(rest.String()); out != "" || !mentioned {
+		return out, mentioned
+	}
+	return "@" + me.Name, true
+}
+
+// named is the name of somebody who is mentioned.
+func (m *message) named(id string) string {
+	for i := range m.Mentions {
+		if who := &m.Mentions[i]; who.ID == id {
+			return who.sender(who.Member).Name
+		}
+	}
+	return ""
+}
+
+// describe adds to a text what came beside it and has no file, a line each.
+func (t *matter) describe(text string) []string {
+	var lines []string
+	if text != "" {
+		lines = append(lines, text)
+	}
+	if p := t.Poll; p != nil {
+		var options []string
+		for _, a := range p.Answers {
+			options = append(options, a.Media.Text)
+		}
+		lines = append(lines, fmt.Sprintf("[Poll: %s (%s)]", p.Question.Text, strings.Join(options, " / ")))
+	}
+	if text != "" || len(t.Attachments) > 0 {
+		return lines // then embeds only repeat a link of the text
+	}
+	for _, e := range t.Embeds {
+		parts := []string{e.Title, e.Description, e.URL}
+		for _, f := range e.Fields {
+			parts = append(parts, f.Name+": "+f.Value)
+		}
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+		lines = append(lines, strings.Join(parts, "\n"))
+	}
+	return slices.DeleteFunc(lines, func(s string) bool { return s == "" })
+}
+
+// quoted is the message this one replies to; nil of it means deleted.
+func (m *message) quoted(me *self, own *roles) *chat.Quote {
+	if m.Type != discordgo.MessageTypeReply || m.Reference == nil {
+		return nil
+	}
+	q := &chat.Quote{ID: m.Reference.Message}
+	r := m.Replied
+	if r == nil {
+		return q
+	}
+	if r.Author != nil {
+		q.From, q.Mine = r.Author.sender(r.Member).Name, r.Author.ID == me.ID
+	}
+	q.Text, _ = r.read(me, own)
+	if files := r.files(""); q.Text == "" && len(files) > 0 {
+		q.Text = "[" + string(files[0].Kind) + "]"
+	}
+	return q
+}
+
+// files lists the attachments and stickers, those of a forwarded message too.
+func (m *message) files(cdn string) []chat.Attachment {
+	voice := m.Flags&int(discordgo.MessageFlagsIsVoiceMessage) != 0
+	var all []chat.Attachment
+	for _, part := range append([]matter{m.matter}, m.forwarded()...) {
+		for _, a := range part.Attachments {
+			all = append(all, a.attachment(m, voice))
+		}
+		for _, s := range part.Stickers {
+			all = append(all, s.attachment(cdn))
+		}
+	}
+	return all
+}
+
+func (m *message) forwarded() []matter {
+	var all []matter
+	for _, s := range m.Snapshots {
+		all = append(all, s.Message)
+	}
+	return all
+}
+
+func (a *attachment) attachment(m *message, voice bool) chat.Attachment {
+	kind := chat.File
+	switch family, _, _ := strings.Cut(a.MIME, "/"); family {
+	case "image":
+		kind = chat.Image
+	case "video":
+		kind = chat.Video
+	case "audio":
+		kind = chat.Audio
+		if voice {
+			kind = chat.Voice
+		}
+	}
+	return chat.Attachment{
+		Kind: kind, Name: a.Name, MIME: a.MIME, Size: a.Size,
+		Source:   source{Channel: m.Channel, Message: m.ID, File: a.ID, URL: a.URL}.String(),
+		Duration: time.Duration(a.Duration * float64(time.Second)),
+	}
+}
+
+// attachment: a sticker is a picture at a known address
+// (https://docs.discord.com/developers/reference "CDN Endpoints", read
+// November 2026); Lottie ones are JSON.
+func (s *sticker) attachment(cdn string) chat.Attachment {
+	ending, mime := "png", "image/png"
+	switch s.Format {
+	case discordgo.StickerFormatTypeLottie:
+		ending, mime = "json", "application/json"
+	case discordgo.StickerFormatTypeGIF:
+		ending, mime = "gif", "image/gif"
+		if cdn == publicCDN {
+			cdn = publicMedia
+		}
+	}
+	return chat.Attachment{
+		Kind: chat.Sticker, Name: s.Name + "." + ending, MIME: mime, Text: s.Name,
+		Source: source{URL: fmt.Sprintf("%s/stickers/%s.%s", cdn, s.ID, ending)}.String(),
+	}
+}

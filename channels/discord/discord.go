@@ -1,0 +1,156 @@
+// Package discord is the Discord channel: a bot user on the gateway. It
+// translates and transports; retrying, splitting and rates are dispatch's, who
+// may speak is access's.
+//
+// REST calls and outgoing types are discordgo's. The gateway is read by a
+// small client of our own: discordgo moves its sequence on before anybody has
+// stored the event, tries again for ever after close codes that no trying can
+// heal, notices a dead connection after five heartbeats, and leaves goroutines
+// behind. Here the sequence moves when the sink has stored the event; what the
+// sink refuses comes again by a resume, what no resume can bring is fetched by
+// REST.
+//
+// Run owns all goroutines and waits for them.
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"magpie/channels"
+	"magpie/channels/render"
+	"magpie/chat"
+)
+
+// Discord is one bot.
+type Discord struct {
+	name    string
+	cfg     Config
+	deps    channels.Deps
+	pace    pace
+	api     *client
+	places  *places
+	me      atomic.Pointer[self]
+	skipped atomic.Uint64
+}
+
+var (
+	_ channels.Channel      = (*Discord)(nil)
+	_ channels.Typer        = (*Discord)(nil)
+	_ channels.Editor       = (*Discord)(nil)
+	_ channels.Deleter      = (*Discord)(nil)
+	_ channels.Reactor      = (*Discord)(nil)
+	_ channels.MediaSender  = (*Discord)(nil)
+	_ channels.MediaFetcher = (*Discord)(nil)
+	_ channels.Buttoner     = (*Discord)(nil)
+	_ channels.Checker      = (*Discord)(nil)
+)
+
+// pace holds the pauses, so that tests can be quick.
+type pace struct {
+	retry    time.Duration // first pause after a failure; doubles
+	retryMax time.Duration
+	hello    time.Duration // how long the gateway may take to greet and to say ready
+	flush    time.Duration // between two writes of how far the chats were read
+}
+
+func normalPace() pace {
+	// A day has 1000 identifications, and Discord resets the token of a bot that
+	// needs more: 2 min keeps a bot that never gets further below that.
+	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second}
+}
+
+// self is the bot as the gateway presents it.
+type self struct {
+	ID, Name string
+	App      string // application id
+}
+
+// New is the channels.Factory of Discord.
+func New(name string, decode func(any) error, d channels.Deps) (channels.Channel, error) {
+	var cfg Config
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	return newDiscord(name, cfg, d, normalPace()), nil
+}
+
+func newDiscord(name string, cfg Config, d channels.Deps, p pace) *Discord {
+	d = d.Complete()
+	return &Discord{
+		name: name, cfg: cfg, deps: d, pace: p,
+		api:    newClient(name, cfg, d.HTTP),
+		places: newPlaces(d.Table),
+	}
+}
+
+// Name is the instance name.
+func (d *Discord) Name() string { return d.name }
+
+// Limits are those of the API for a bot without boosts
+// (https://docs.discord.com/developers: resources/message, reference
+// "Uploading Files", topics/rate-limits; read November 2026). The limit of
+// one chat is not documented; 5 messages in 5 seconds is what the headers of
+// its bucket say.
+func (d *Discord) Limits() channels.Limits {
+	const upload = 10 << 20
+	return channels.Limits{
+		Text: 2000, Caption: 2000, Size: render.DiscordSize,
+		Media: map[chat.Kind]int64{
+			chat.Image: upload, chat.Audio: upload, chat.Voice: upload, chat.Video: upload, chat.File: upload,
+		},
+		Album: maxFiles,
+		Rate:  channels.Rate{PerSecond: 50, Burst: 50, PerChat: time.Second, ChatBurst: 5},
+		Edit:  1200 * time.Millisecond, Typing: 10 * time.Second, Resend: true, RepeatKnown: nonceLife,
+	}
+}
+
+// Skipped is how many events were passed over since the start because they
+// could not be read.
+func (d *Discord) Skipped() uint64 { return d.skipped.Load() }
+
+// Flags of an application that may read what people write
+// (resources/application "Application Flags", read November 2026).
+const (
+	flagContent        = 1 << 18
+	flagContentLimited = 1 << 19
+)
+
+var errNoContent = errors.New("the bot may not read messages: switch on Message Content Intent in the Developer Portal (your application, Bot, Privileged Gateway Intents)")
+
+// Check asks Discord who the bot is, and whether it may read what people write.
+func (d *Discord) Check(ctx context.Context) error {
+	const op = "get application"
+	raw, err := d.api.call(ctx, request{op: op, method: "GET", url: discordgo.EndpointApplication("@me")})
+	if err != nil {
+		return err
+	}
+	var app struct {
+		ID    string `json:"id"`
+		Flags int    `json:"flags"`
+	}
+	if err := json.Unmarshal(raw, &app); err != nil || app.ID == "" {
+		return d.api.fail(op, channels.Temporary, fmt.Errorf("answer without an application: %w", err))
+	}
+	if app.Flags&(flagContent|flagContentLimited) == 0 {
+		return d.api.fail(op, channels.Rejected, errNoContent)
+	}
+	return nil
+}
+
+// Run receives until ctx ends. It returns an Unauthorized error when Discord
+// does not know the token, and a Rejected one when it does not grant what the
+// bot needs.
+func (d *Discord) Run(ctx context.Context, sink channels.Sink) error {
+	defer d.api.closeIdle()
+	return d.deps.Status.End(ctx, newReceiver(d, sink).run(ctx))
+}

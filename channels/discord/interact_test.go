@@ -1,0 +1,158 @@
+package discord
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"magpie/channels"
+	"magpie/channels/channeltest"
+	"magpie/chat"
+	fake "magpie/internal/fakes/discord"
+	"magpie/internal/kv"
+)
+
+var someCommands = []channels.Command{
+	{Name: "status", About: "what goes on", Chinese: "当前状态"},
+	{Name: "model", About: strings.Repeat("long ", 40), Chinese: "换模型", Args: true},
+}
+
+// The menu is registered once, and again when it has changed.
+func TestCommandsAreRegisteredOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	table := &kv.Memory{}
+	w.Fail(fake.Fault{Route: "register commands", Status: 502, Page: true}) // tried again
+	noted := ""                                                             // which menu was registered last
+	for i, commands := range [][]channels.Command{someCommands, someCommands, someCommands[:1], nil} {
+		r := start(t, w.channel(t, channels.Deps{Table: table, Commands: commands}), nil)
+		connected(t, w, i+1)
+		want := []int{2, 2, 3, 3}[i]
+		channeltest.Eventually(t, "the menu", func() bool {
+			last, _ := table.Get(channeltest.Bounded(t), commandsKey)
+			return w.Calls("register commands") >= want && (i%2 == 1 || string(last.Value) != noted)
+		})
+		last, _ := table.Get(channeltest.Bounded(t), commandsKey)
+		noted = string(last.Value)
+		_ = r.Stop()
+		if n := w.Calls("register commands"); n != want {
+			t.Errorf("round %d: registered %d times, want %d", i, n, want)
+		}
+	}
+	var got []struct {
+		Name  string            `json:"name"`
+		Local map[string]string `json:"description_localizations"`
+	}
+	if err := json.Unmarshal([]byte(w.Commands()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Name != "status" || got[0].Local["zh-CN"] != "当前状态" {
+		t.Errorf("menu %+v", got)
+	}
+}
+
+// A slash command comes in as it would be typed, and Discord is told in time.
+func TestSlashCommand(t *testing.T) {
+	w := newWorld(t, nil)
+	r := start(t, w.channel(t, channels.Deps{}), nil)
+	connected(t, w, 1)
+	id := w.Use(ann, topic, "model", "gpt 五")
+	in := r.Next(t)
+	want := chat.Address{Channel: instance, Chat: crowd, Thread: topic}
+	if in.Text != "/model gpt 五" || in.Addr != want || in.Direct || !in.Mentioned || in.From.ID != ann || in.From.Lang != "en-US" || in.MessageID != "" {
+		t.Errorf("got %+v", in)
+	}
+	channeltest.Eventually(t, "the answer", func() bool { return w.Interaction(id).Answer == 4 })
+	if got := w.Interaction(id).Shown; got != "✓ /model" {
+		t.Errorf("shown %q", got)
+	}
+	w.Use(bob, bobDM, "status")
+	if in := r.Next(t); in.Text != "/status" || !in.Direct || in.From.ID != bob {
+		t.Errorf("got %+v", in)
+	}
+}
+
+// A command that the sink refused comes again; Discord hears of it only then.
+func TestInteractionIsStoredFirst(t *testing.T) {
+	w := newWorld(t, nil)
+	var tries atomic.Int32
+	var early atomic.Bool
+	id := make(chan string, 1)
+	r := start(t, w.channel(t, channels.Deps{}), func(chat.Inbound) error {
+		this := <-id
+		id <- this
+		early.Store(early.Load() || w.Interaction(this).Answer != 0)
+		if tries.Add(1) < 3 {
+			return errors.New("full")
+		}
+		return nil
+	})
+	connected(t, w, 1)
+	use := w.Use(ann, annDM, "status")
+	id <- use
+	if in := r.Next(t); in.Text != "/status" {
+		t.Errorf("got %q", in.Text)
+	}
+	channeltest.Eventually(t, "the answer", func() bool { return w.Interaction(use).Answer == 4 })
+	if early.Load() || tries.Load() != 3 {
+		t.Errorf("answered early: %v, tries %d", early.Load(), tries.Load())
+	}
+}
+
+// A press is acknowledged, its notice is shown to the one who pressed, once,
+// also after a restart; the token stays out of sight.
+func TestPressAndNotice(t *testing.T) {
+	w := newWorld(t, nil)
+	table := &kv.Memory{}
+	var log bytes.Buffer
+	deps := channels.Deps{Table: table, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	r := start(t, w.channel(t, deps), nil)
+	connected(t, w, 1)
+	msg := out(at(crowd), "1", "Sure?")
+	msg.Buttons = [][]chat.Button{{{Label: "Yes", Data: "yes"}}}
+	ref, err := r.Send(channeltest.Bounded(t), msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := w.Press(bob, crowd, ref.ID, "yes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := r.Next(t)
+	if in.Press == nil || in.Press.ID != id || in.From.ID != bob || in.Addr != at(crowd) || !in.Mentioned {
+		t.Errorf("got %+v", in)
+	}
+	channeltest.Eventually(t, "the acknowledgement", func() bool { return w.Interaction(id).Answer == 6 })
+	_ = r.Stop()
+	later := w.channel(t, deps)
+	notice := strings.Repeat("好", 2500)
+	for range 2 {
+		if err := later.AnswerPress(channeltest.Bounded(t), in.Addr, chat.Answer{Press: in.Press.ID, Message: in.Press.Message, Notice: notice}); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := w.Interaction(id).Notices; len(got) != 1 || units(got[0]) != maxNotice {
+		t.Errorf("%d notices", len(got))
+	}
+	if shown := w.Messages(crowd); len(shown[0].Buttons) != 0 || shown[0].Text != "Sure?" {
+		t.Errorf("shown %+v", shown)
+	}
+	w.Fail(fake.Fault{Route: "follow up", Status: 404, Code: 10015, Text: "Unknown Webhook"})
+	if err := put(channeltest.Bounded(t), table, pressPrefix+".7", pressed{fake.BotID, fake.Secret + "7"}, tokenKept); err != nil {
+		t.Fatal(err)
+	}
+	if err := later.AnswerPress(channeltest.Bounded(t), in.Addr, chat.Answer{Press: "7", Notice: "late"}); err != nil {
+		t.Errorf("late: %v", err)
+	}
+	w.Fail(fake.Fault{Route: "follow up", Drop: true})
+	if err := put(channeltest.Bounded(t), table, pressPrefix+".8", pressed{fake.BotID, fake.Secret + "8"}, tokenKept); err != nil {
+		t.Fatal(err)
+	}
+	err = later.AnswerPress(channeltest.Bounded(t), in.Addr, chat.Answer{Press: "8", Notice: "lost"})
+	if err == nil || strings.Contains(err.Error(), fake.Secret) || strings.Contains(log.String(), fake.Secret) {
+		t.Errorf("error %v, log\n%s", err, log.String())
+	}
+}

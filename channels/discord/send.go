@@ -1,0 +1,287 @@
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/bwmarrin/discordgo"
+
+	"magpie/channels"
+	"magpie/channels/render"
+	"magpie/chat"
+)
+
+// Limits of components (components/reference, read November 2026).
+const (
+	maxRows     = 5
+	maxInRow    = 5
+	maxLabel    = 80  // UTF-16 units
+	maxCustomID = 100 // characters
+	nonceLength = 25
+	// nonceLife is for how long a nonce surely holds: "unique in the past few
+	// minutes" (resources/message "Create Message", read November 2026).
+	nonceLife = 2 * time.Minute
+)
+
+// create is a new message. discordgo's MessageSend has no nonce.
+type create struct {
+	Content       string                            `json:"content"`
+	Mentions      *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+	Reference     *discordgo.MessageReference       `json:"message_reference,omitempty"`
+	Components    []discordgo.MessageComponent      `json:"components,omitempty"`
+	Attachments   []fileInfo                        `json:"attachments,omitempty"`
+	Nonce         string                            `json:"nonce"`
+	EnforceUnique bool                              `json:"enforce_nonce"`
+}
+
+// edit is a change of a message; nil leaves alone.
+type edit struct {
+	Content    *string                           `json:"content,omitempty"`
+	Mentions   *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+	Components *[]discordgo.MessageComponent     `json:"components,omitempty"`
+}
+
+// nobody is who may be pinged by the bot, whatever a text says.
+func nobody() *discordgo.MessageAllowedMentions {
+	return &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
+}
+
+// nonce is the same for the same message: Discord answers a repeat within
+// some minutes with the message that is there already.
+func nonce(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:nonceLength]
+}
+
+// target is the channel that holds the messages of an address.
+func target(a chat.Address) string {
+	if a.Thread != "" {
+		return a.Thread
+	}
+	return a.Chat
+}
+
+// Send delivers one text. Discord recognises a repeat by its nonce.
+func (d *Discord) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, error) {
+	c := d.envelope(msg)
+	c.Nonce = nonce(msg.ID)
+	return d.post(ctx, msg, c, nil)
+}
+
+func (d *Discord) envelope(msg chat.Outbound) create {
+	c := create{
+		Content: render.Discord(msg.Text), Mentions: nobody(), Components: components(msg.Buttons), EnforceUnique: true,
+	}
+	if msg.ReplyTo != "" {
+		gone := false // a quoted message that was deleted is no reason not to answer
+		c.Reference = &discordgo.MessageReference{MessageID: msg.ReplyTo, FailIfNotExists: &gone}
+	}
+	return c
+}
+
+// post sends a message and, when Discord does not take it as it is, a simpler
+// one. Each was refused before the next is tried, so nothing is sent twice.
+func (d *Discord) post(ctx context.Context, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
+	at := target(msg.Addr)
+	ref, err := d.create(ctx, at, c, files)
+	if c.Reference != nil && (said(err, codeNoHistory) || badField(err, "message_reference")) {
+		c.Reference = nil
+		ref, err = d.create(ctx, at, c, files)
+	}
+	if len(c.Components) > 0 && badField(err, "components") {
+		d.deps.Log.Warn("discord refused the buttons, writing them out", "err", err)
+		c.Components, c.Content = nil, render.Discord(written(msg))
+		ref, err = d.create(ctx, at, c, files)
+	}
+	if msg.Addr.Thread != "" && said(err, codeUnknownChannel) {
+		d.deps.Log.Info("a thread is gone, using its channel", "chat", msg.Addr.Chat)
+		c.Reference = nil
+		ref, err = d.create(ctx, msg.Addr.Chat, c, files)
+	}
+	return ref, err
+}
+
+// written is a message with its buttons as lines of the text.
+func written(msg chat.Outbound) string {
+	text := msg.Text + "\n"
+	for _, row := range msg.Buttons {
+		for _, b := range row {
+			text += "\n- " + b.Label
+		}
+	}
+	return text
+}
+
+func (d *Discord) create(ctx context.Context, at string, c create, files []*file) (chat.MessageRef, error) {
+	const op = "create message"
+	r := request{op: op, method: http.MethodPost, url: discordgo.EndpointChannelMessages(at), sends: true}
+	var err error
+	if len(files) == 0 {
+		r.body, err = json.Marshal(c)
+	} else {
+		r.kind, r.body, err = form(c, files)
+	}
+	if err != nil {
+		return chat.MessageRef{}, d.api.fail(op, channels.Rejected, err)
+	}
+	raw, err := d.api.call(ctx, r)
+	if err != nil {
+		return chat.MessageRef{}, err
+	}
+	var sent struct {
+		ID      string `json:"id"`
+		Channel string `json:"channel_id"`
+	}
+	if err := json.Unmarshal(raw, &sent); err != nil || sent.ID == "" {
+		return chat.MessageRef{}, d.api.fail(op, channels.Ambiguous, errors.New("answer without a message"))
+	}
+	return chat.MessageRef{Channel: d.name, Chat: at, ID: sent.ID}, nil
+}
+
+// Edit replaces the text and buttons of a message.
+func (d *Discord) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
+	content, buttons := render.Discord(msg.Text), components(msg.Buttons)
+	if buttons == nil {
+		buttons = []discordgo.MessageComponent{}
+	}
+	err := d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &buttons})
+	if len(msg.Buttons) > 0 && badField(err, "components") {
+		content = render.Discord(written(msg))
+		err = d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &[]discordgo.MessageComponent{}})
+	}
+	return err
+}
+
+func (d *Discord) change(ctx context.Context, at, id string, e edit) error {
+	const op = "edit message"
+	e.Mentions = nobody()
+	body, err := json.Marshal(e)
+	if err != nil {
+		return d.api.fail(op, channels.Rejected, err)
+	}
+	_, err = d.api.call(ctx, request{op: op, method: http.MethodPatch, url: discordgo.EndpointChannelMessage(at, id), body: body})
+	return err
+}
+
+// Delete removes a message.
+func (d *Discord) Delete(ctx context.Context, ref chat.MessageRef) error {
+	_, err := d.api.call(ctx, request{
+		op: "delete message", method: http.MethodDelete, url: discordgo.EndpointChannelMessage(ref.Chat, ref.ID),
+	})
+	if said(err, codeUnknownMessage) {
+		return nil
+	}
+	return err
+}
+
+// React puts an emoji on a message; "" takes the bot's own away.
+func (d *Discord) React(ctx context.Context, ref chat.MessageRef, emoji string) error {
+	if emoji != "" {
+		_, err := d.api.call(ctx, request{
+			op: "react", method: http.MethodPut,
+			url: discordgo.EndpointMessageReaction(ref.Chat, ref.ID, url.PathEscape(emoji), "@me"),
+		})
+		return err
+	}
+	mine, err := d.ownReactions(ctx, ref)
+	if err != nil {
+		return err
+	}
+	for _, emoji := range mine {
+		_, err := d.api.call(ctx, request{
+			op: "take reaction away", method: http.MethodDelete,
+			url: discordgo.EndpointMessageReaction(ref.Chat, ref.ID, url.PathEscape(emoji), "@me"),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Discord) ownReactions(ctx context.Context, ref chat.MessageRef) (mine []string, err error) {
+	const op = "get message"
+	raw, err := d.api.call(ctx, request{op: op, method: http.MethodGet, url: discordgo.EndpointChannelMessage(ref.Chat, ref.ID)})
+	if err != nil {
+		return nil, err
+	}
+	var m struct {
+		Reactions []struct {
+			Me    bool            `json:"me"`
+			Emoji discordgo.Emoji `json:"emoji"`
+		} `json:"reactions"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, d.api.fail(op, channels.Temporary, err)
+	}
+	for _, r := range m.Reactions {
+		if r.Me {
+			mine = append(mine, r.Emoji.APIName())
+		}
+	}
+	return mine, nil
+}
+
+// Typing shows "… is typing" for 10 seconds, or until a message comes.
+func (d *Discord) Typing(ctx context.Context, a chat.Address) error {
+	_, err := d.api.call(ctx, request{op: "typing", method: http.MethodPost, url: discordgo.EndpointChannelTyping(target(a))})
+	return err
+}
+
+// components are rows of buttons in Discord's measure. What has no data that
+// Discord takes is left out.
+func components(rows [][]chat.Button) []discordgo.MessageComponent {
+	var all []discordgo.MessageComponent
+	for _, row := range channels.Rows(rows, maxRows, maxInRow) {
+		var line discordgo.ActionsRow
+		for _, b := range row {
+			if b.Data != "" && len(b.Data) <= maxCustomID {
+				line.Components = append(line.Components, discordgo.Button{
+					Label: cutLabel(b.Label), Style: discordgo.SecondaryButton, CustomID: b.Data,
+				})
+			}
+		}
+		if len(line.Components) > 0 {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func cutLabel(s string) string {
+	if units(s) <= maxLabel {
+		return s
+	}
+	size := 1
+	for i, r := range s {
+		if size += units(string(r)); size > maxLabel {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// units is the length of a text in UTF-16 units.
+func units(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// retryAfter is how long the platform asked to wait.
+func retryAfter(err error) time.Duration {
+	var ce *channels.Error
+	if errors.As(err, &ce) {
+		return ce.RetryAfter
+	}
+	return 0
+}

@@ -1,0 +1,239 @@
+package feishu
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"magpie/channels"
+	"magpie/channels/render"
+	"magpie/chat"
+)
+
+// The types of messages that hold text.
+const (
+	formText = "text"
+	formPost = "post"
+	formCard = "interactive"
+)
+
+// Send delivers one text: as a plain message where there is nothing to format,
+// else as a card; what the platform refuses as a card goes as a post, then as
+// plain text. A repeat with the same id is recognised by the platform for an
+// hour.
+func (f *Feishu) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, error) {
+	if sizeOf(msg.Text) > maxText {
+		return chat.MessageRef{}, f.api.fail("message/create", channels.TooLong, fmt.Errorf("text is over %d bytes", maxText))
+	}
+	send := f.sendText
+	if msg.Draft {
+		send = f.sendDraft
+	}
+	id, err := send(ctx, msg)
+	if err != nil {
+		return chat.MessageRef{}, err
+	}
+	if !msg.Draft {
+		f.answered(ctx, msg.Addr)
+	}
+	return chat.MessageRef{Channel: f.name, Chat: msg.Addr.Chat, ID: id}, nil
+}
+
+// sizeOf measures text as the platform counts it; each table weighs its share of
+// what one card may have.
+func sizeOf(md string) int {
+	size := render.FeishuCardSize(md)
+	if strings.Contains(md, "|") {
+		size = max(size, render.Tables(md)*(maxText/maxTables))
+	}
+	return size
+}
+
+func (f *Feishu) sendText(ctx context.Context, msg chat.Outbound) (string, error) {
+	text, plain := render.FeishuCard(msg.Text), render.Plain(msg.Text)
+	if text == plain && len(msg.Buttons) == 0 {
+		return f.post(ctx, msg, formText, textContent(plain))
+	}
+	c := card{text: text, buttons: msg.Buttons}
+	id, err := f.post(ctx, msg, formCard, c.json())
+	if coded, any := tablesAsCode(text); cardRefused(err) && any {
+		f.deps.Log.Info("feishu refused a card, sending its tables as code", "err", err)
+		c.text = coded
+		id, err = f.post(ctx, msg, formCard, c.json())
+	}
+	if err == nil {
+		f.note(ctx, id, msg, &buttonNote{Text: c.text})
+		return id, nil
+	}
+	if !cardRefused(err) {
+		return "", err
+	}
+	f.deps.Log.Warn("feishu refused a card, sending a post", "err", err)
+	md := withButtons(msg)
+	if id, err = f.post(ctx, msg, formPost, render.FeishuPost(md)); !cardRefused(err) {
+		return id, err
+	}
+	f.deps.Log.Warn("feishu refused a post, sending plain text", "err", err)
+	return f.post(ctx, msg, formText, textContent(render.Plain(md)))
+}
+
+// withButtons writes the buttons out for a message that cannot have any.
+func withButtons(msg chat.Outbound) string {
+	md := msg.Text
+	for _, row := range msg.Buttons {
+		for _, b := range row {
+			md += "\n\n- " + b.Label
+		}
+	}
+	return md
+}
+
+// textContent is the content of a plain message. Tags in it would be obeyed,
+// also <at user_id="all">: render.Plain has made them harmless.
+func textContent(plain string) string {
+	return mustEncode(map[string]string{"text": plain})
+}
+
+// cardRefused tells refusals that are about the content, where another form of
+// the same message may be taken.
+func cardRefused(err error) bool {
+	var r *refusal
+	if channels.KindOf(err) != channels.Rejected || !errors.As(err, &r) {
+		return false
+	}
+	return r.code == codeCard || r.code == 230001 || r.code == 230054 || r.code/1000 == 200 || r.code/1000 == 300
+}
+
+func messagePath(id string) string { return "/open-apis/im/v1/messages/" + url.PathEscape(id) }
+
+// idTypes are the kinds of ids that can be sent to, by their beginning.
+var idTypes = map[string]string{"oc": "chat_id", "ou": "open_id", "on": "union_id"}
+
+// post sends one message: as a reply where there is something to reply to, and
+// to the chat itself when that is gone.
+func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content string) (string, error) {
+	body := object{"msg_type": form, "content": content, "uuid": uuidOf(msg.ID)}
+	target := msg.ReplyTo
+	if !strings.HasPrefix(target, "om_") {
+		target = msg.Addr.Thread
+	}
+	if target != "" {
+		body["reply_in_thread"] = msg.Addr.Thread != ""
+		id, err := f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
+		if refused(err, codeNoThreads, codeAggregated) {
+			body["reply_in_thread"] = false
+			id, err = f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
+		}
+		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction) {
+			return f.formed(id, form), err
+		}
+		delete(body, "reply_in_thread")
+	}
+	prefix, _, _ := strings.Cut(msg.Addr.Chat, "_")
+	idType, ok := idTypes[prefix]
+	if !ok {
+		return "", f.api.fail("message/create", channels.Rejected, fmt.Errorf("chat %q is no id of a chat (oc_…) or person (ou_…)", msg.Addr.Chat))
+	}
+	body["receive_id"] = msg.Addr.Chat
+	id, err := f.put(ctx, request{
+		op: "message/create", method: http.MethodPost, path: "/open-apis/im/v1/messages",
+		query: url.Values{"receive_id_type": {idType}}, body: body, sends: true,
+	})
+	return f.formed(id, form), err
+}
+
+// formed remembers what form a message has, for its edits.
+func (f *Feishu) formed(id, form string) string {
+	if id != "" {
+		f.cards.forms.put(id, form)
+	}
+	return id
+}
+
+func (f *Feishu) put(ctx context.Context, r request) (string, error) {
+	raw, err := f.api.call(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	var sent struct {
+		ID string `json:"message_id"`
+	}
+	if err := json.Unmarshal(raw, &sent); err != nil || sent.ID == "" {
+		return "", f.api.fail(r.op, channels.Ambiguous, errors.New("answer without a message"))
+	}
+	return sent.ID, nil
+}
+
+// uuidOf makes the id by which the platform knows a repeat; it takes 50
+// characters.
+func uuidOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:40])
+}
+
+// Delete takes a message back.
+func (f *Feishu) Delete(ctx context.Context, ref chat.MessageRef) error {
+	_, err := f.api.call(ctx, request{op: "message/delete", method: http.MethodDelete, path: messagePath(ref.ID)})
+	if refused(err, codeRecalled, codeDeleted, codeNoReaction) {
+		return nil
+	}
+	return err
+}
+
+// note keeps what a press will need, when there are buttons.
+func (f *Feishu) note(ctx context.Context, id string, msg chat.Outbound, n *buttonNote) {
+	if len(msg.Buttons) == 0 {
+		return
+	}
+	n.Thread = msg.Addr.Thread
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tablePatience)
+	defer cancel()
+	if _, err := f.deps.Table.Update(ctx, "buttons."+id, n.bytes(), 0, cardLife); err != nil {
+		f.deps.Log.Warn("the buttons of a message will stay when one is pressed", "err", err)
+	}
+}
+
+func (f *Feishu) noted(ctx context.Context, id string) (n buttonNote, ok bool) {
+	e, err := f.deps.Table.Get(ctx, "buttons."+id)
+	if err != nil || json.Unmarshal(e.Value, &n) != nil {
+		return buttonNote{}, false
+	}
+	return n, true
+}
+
+// AnswerPress takes the buttons away and writes the notice under the text: a
+// toast can only be part of the answer to the press itself, which was given
+// when the press was stored. A press that was answered before is no error.
+func (f *Feishu) AnswerPress(ctx context.Context, _ chat.Address, ans chat.Answer) error {
+	if ans.Message == "" {
+		return nil
+	}
+	n, ok := f.noted(ctx, ans.Message)
+	if !ok {
+		return nil
+	}
+	c := card{text: n.Text, notice: ans.Notice}
+	var err error
+	if n.Card != "" {
+		err = f.replace(ctx, f.cards.entity(ans.Message, n.Card), &c)
+	} else {
+		err = f.patch(ctx, ans.Message, &c)
+	}
+	if channels.KindOf(err) == channels.Rejected && err != nil {
+		f.deps.Log.Info("the buttons of a message could not be taken away", "err", err)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.deps.Table.Delete(ctx, "buttons."+ans.Message); err != nil {
+		return f.api.fail("press", channels.Temporary, err)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package qq
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"magpie/channels"
+	"magpie/chat"
+)
+
+// Ways in which events come.
+const (
+	modeWS      = "ws"
+	modeWebhook = "webhook"
+)
+
+// Ways in which files go to the platform.
+const (
+	uploadAuto   = "auto"
+	uploadOSS    = "oss"
+	uploadBase64 = "base64"
+)
+
+const (
+	publicAPI   = "https://api.sgroup.qq.com"
+	publicToken = "https://bots.qq.com"
+	// activeQuota is how many active messages a month a person or group may
+	// get (bot.q.qq.com/wiki/develop/api-v2/server-inter/message/send-receive/send.html
+	// as of April 2025, read November 2026; newer pages grant some bots more).
+	activeQuota = 4
+)
+
+// Config is the section of one QQ bot.
+type Config struct {
+	// AppID and AppSecret are the bot's credentials of q.qq.com.
+	AppID     string      `yaml:"app_id"`
+	AppSecret chat.Secret `yaml:"app_secret"`
+	// APIBase is the server of the API, TokenBase that of access tokens; "" =
+	// the platform's own.
+	APIBase   string `yaml:"api_base"`
+	TokenBase string `yaml:"token_base"`
+	// Mode is ws ("" too) or webhook.
+	Mode string `yaml:"mode"`
+	// Markdown says that the account may send native markdown and keyboards.
+	Markdown bool `yaml:"markdown"`
+	// Upload is auto ("" too), oss or base64.
+	Upload string `yaml:"upload"`
+	// ActivePerMonth is how many messages a chat may get in a month without
+	// having written before; nil = 4.
+	ActivePerMonth *int `yaml:"active_per_month"`
+	// InputNotify shows "typing…" in private chats. The platform counts it as
+	// one of the five replies to a message. nil = yes.
+	InputNotify *bool `yaml:"input_notify"`
+}
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+// complete fills in defaults and reports everything that is wrong. oss says
+// whether there is a place for public files.
+func (c *Config) complete(oss bool) error {
+	c.defaults()
+	var errs []error
+	switch {
+	case c.AppID == "":
+		errs = append(errs, errors.New("app_id: missing; it stands at q.qq.com under 开发设置 (development settings) as AppID"))
+	case !digits.MatchString(c.AppID):
+		errs = append(errs, errors.New("app_id: want digits only, such as 102000000"))
+	}
+	if c.AppSecret == "" {
+		errs = append(errs, errors.New("app_secret: missing; q.qq.com shows it once under 开发设置 (development settings) as AppSecret"))
+	} else if strings.ContainsAny(string(c.AppSecret), " \t\r\n") {
+		errs = append(errs, errors.New("app_secret: holds blanks, which no secret does"))
+	}
+	errs = append(errs, channels.CheckURL("api_base", c.APIBase), channels.CheckURL("token_base", c.TokenBase))
+	if c.Mode != modeWS && c.Mode != modeWebhook {
+		errs = append(errs, fmt.Errorf("mode: %q is not known; choose %s or %s", c.Mode, modeWS, modeWebhook))
+	}
+	switch c.Upload {
+	case uploadAuto, uploadBase64:
+	case uploadOSS:
+		if !oss {
+			errs = append(errs, errors.New("upload: oss needs the section media.oss; choose auto or base64 without it"))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("upload: %q is not known; choose %s, %s or %s", c.Upload, uploadAuto, uploadOSS, uploadBase64))
+	}
+	if *c.ActivePerMonth < 0 {
+		errs = append(errs, errors.New("active_per_month: want 0 or more"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) defaults() {
+	for _, d := range []struct {
+		at    *string
+		value string
+	}{
+		{&c.APIBase, publicAPI}, {&c.TokenBase, publicToken}, {&c.Mode, modeWS}, {&c.Upload, uploadAuto},
+	} {
+		if *d.at == "" {
+			*d.at = d.value
+		}
+	}
+	c.APIBase, c.TokenBase = strings.TrimRight(c.APIBase, "/"), strings.TrimRight(c.TokenBase, "/")
+	if c.ActivePerMonth == nil {
+		quota := activeQuota
+		c.ActivePerMonth = &quota
+	}
+	if c.InputNotify == nil {
+		yes := true
+		c.InputNotify = &yes
+	}
+}

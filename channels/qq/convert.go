@@ -1,0 +1,255 @@
+package qq
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/tencent-connect/botgo/dto"
+
+	"magpie/chat"
+)
+
+// event is a frame that was understood.
+type event struct {
+	kind   dto.EventType
+	chat   string        // "": it is about no chat
+	in     *chat.Inbound // nil: nothing for the sink
+	window window        // what can be replied to; ID "" for nothing
+	state  func(*account)
+	index  line // what a later quote of this message refers to
+	button string
+	skip   string // why in is nil
+	bad    bool   // broken or unknown
+}
+
+// event reads one dispatched frame.
+func (q *QQ) event(f *frame) event {
+	ev := event{kind: f.Type}
+	switch f.Type {
+	case dto.EventC2CMessageCreate, dto.EventGroupAtMessageCreate, groupMessage:
+		q.message(&ev, f)
+	case dto.EventInteractionCreate:
+		q.press(&ev, f)
+	case dto.EventC2CFriendAdd, dto.EventC2CFriendDel, directReject, directAccept, groupAdd, groupDel, groupReject, groupReceive:
+		q.change(&ev, f)
+	default:
+		ev.skip = "not used"
+	}
+	return ev
+}
+
+func (ev *event) broken(why string, err error) {
+	ev.bad, ev.skip = true, why
+	if err != nil {
+		ev.skip += ": " + err.Error()
+	}
+}
+
+func (q *QQ) message(ev *event, f *frame) {
+	var m message
+	if err := json.Unmarshal(f.Data, &m); err != nil {
+		ev.broken("undecodable", err)
+		return
+	}
+	who := cmp.Or(m.Author.User, m.Author.Member)
+	private := f.Type == dto.EventC2CMessageCreate
+	ev.chat = direct + m.Author.User
+	if !private {
+		ev.chat, who = group+m.Group, m.Author.Member
+	}
+	if m.ID == "" || who == "" || (!private && m.Group == "") {
+		ev.broken("message without id, sender or group", nil)
+		return
+	}
+	if m.Author.Bot {
+		ev.skip = "a bot's message"
+		return
+	}
+	in := &chat.Inbound{
+		Meta: chat.Meta{
+			V: chat.Version, ID: q.inboundID(ev.chat, m.ID), At: m.Time.Time,
+			Addr: chat.Address{Channel: q.name, Chat: ev.chat},
+		},
+		Origin: chat.FromPerson, From: chat.Sender{ID: who, Name: m.Author.Name}, MessageID: m.ID,
+		Direct: private, Mentioned: f.Type == dto.EventGroupAtMessageCreate,
+	}
+	if in.At.IsZero() {
+		in.At = q.deps.Now().UTC()
+	}
+	q.readText(in, &m)
+	for _, a := range m.Attachments {
+		in.Attachments = append(in.Attachments, q.attachment(a))
+	}
+	in.ReplyTo = m.quoted(*q.me.Load())
+	ev.window = window{ID: m.ID, At: in.At}
+	ev.index = line{Index: m.scene("msg_idx"), From: m.Author.Name, Text: in.Text}
+	if in.Text == "" && len(in.Attachments) == 0 {
+		ev.skip = "nothing that can be read"
+		return
+	}
+	ev.in = in
+}
+
+func (q *QQ) inboundID(chatID, id string) string {
+	return fmt.Sprintf("qq:%s:%s:%s", q.name, chatID, id)
+}
+
+var mentionMark = regexp.MustCompile(`<@!?([A-Za-z0-9_-]+)>`)
+
+// readText takes the mention of the bot out and makes others readable.
+func (q *QQ) readText(in *chat.Inbound, m *message) {
+	me := *q.me.Load()
+	text := mentionMark.ReplaceAllStringFunc(m.Content, func(mark string) string {
+		id := mentionMark.FindStringSubmatch(mark)[1]
+		for _, who := range m.Mentions {
+			if who.ID != id && who.Member != id {
+				continue
+			}
+			if who.Me {
+				in.Mentioned = true
+				return ""
+			}
+			return "@" + cmp.Or(who.Nick, who.Name, "somebody")
+		}
+		if id == me {
+			in.Mentioned = true
+			return ""
+		}
+		return "@somebody"
+	})
+	for _, who := range m.Mentions {
+		in.Mentioned = in.Mentioned || who.Me
+	}
+	in.Text = strings.ToValidUTF8(strings.TrimSpace(readFaces(text)), "\uFFFD")
+}
+
+// quoted is the message this one replies to, as far as the event tells.
+func (m *message) quoted(me string) *chat.Quote {
+	index := m.scene("ref_msg_idx")
+	if len(m.Elements) == 0 && index == "" {
+		return nil
+	}
+	quote := &chat.Quote{ID: index}
+	if len(m.Elements) > 0 {
+		e := m.Elements[0]
+		quote.ID = cmp.Or(index, e.Index)
+		quote.From, quote.Text = e.Author.Name, strings.TrimSpace(readFaces(e.Content))
+		quote.Mine = e.Author.Bot && (e.Author.Member == "" || e.Author.Member == me || e.Author.User == me)
+		if quote.Text == "" && len(e.Attachments) > 0 {
+			quote.Text = "[" + string(kindOf(e.Attachments[0])) + "]"
+		}
+	}
+	return quote
+}
+
+// attachment describes a file of a message. Its Source is the URL: the
+// platform has no other handle.
+func (q *QQ) attachment(a attachment) chat.Attachment {
+	out := chat.Attachment{Kind: kindOf(a), Name: path.Base("/" + a.Name), Size: a.Size, Source: fullURL(a.URL), Text: strings.TrimSpace(a.Words)}
+	if out.Name == "/" {
+		out.Name = ""
+	}
+	out.MIME = mime.TypeByExtension(path.Ext(out.Name))
+	if strings.Contains(a.Type, "/") {
+		out.MIME = a.Type
+	}
+	// The voice itself is silk, whatever its name says.
+	if out.Kind == chat.Voice {
+		out.MIME = "audio/silk"
+		if wav := fullURL(a.Wav); a.Wav != "" && q.fetchable(wav) == nil {
+			out.Source, out.MIME, out.Size = wav, "audio/wav", 0
+			out.Name = strings.TrimSuffix(out.Name, path.Ext(out.Name)) + ".wav"
+		}
+	}
+	return out
+}
+
+func kindOf(a attachment) chat.Kind {
+	switch kind, _, _ := strings.Cut(strings.ToLower(a.Type), "/"); kind {
+	case "image":
+		return chat.Image
+	case "voice":
+		return chat.Voice
+	case "audio":
+		return chat.Audio
+	case "video":
+		return chat.Video
+	}
+	return chat.File
+}
+
+// fullURL completes the addresses that the platform gives without a scheme.
+func fullURL(s string) string {
+	switch {
+	case s == "", strings.Contains(s, "://"):
+		return s
+	case strings.HasPrefix(s, "//"):
+		return "https:" + s
+	}
+	return "https://" + s
+}
+
+func (q *QQ) press(ev *event, f *frame) {
+	var p dto.Interaction
+	err := json.Unmarshal(f.Data, &p)
+	var b pressed
+	if err == nil && p.Data != nil {
+		err = json.Unmarshal(p.Data.Resolved, &b)
+	}
+	who := cmp.Or(p.GroupMemberOpenID, p.UserOpenID, b.User)
+	switch {
+	case err != nil:
+		ev.broken("undecodable", err)
+		return
+	case p.Data == nil || p.Data.Type != dto.InteractionDataTypeInlineKeyboardClick:
+		ev.skip = "not the press of a button"
+		return
+	case p.GroupOpenID != "":
+		ev.chat = group + p.GroupOpenID
+	case p.ChatType == 2 || p.Scene == "c2c":
+		ev.chat = direct + who
+	}
+	if ev.chat == "" || who == "" || p.ID == "" {
+		ev.broken("press without chat, person or id", nil)
+		return
+	}
+	now := q.deps.Now().UTC()
+	ev.button = b.Button
+	ev.window = window{ID: f.EventID, Event: true, At: now}
+	ev.in = &chat.Inbound{
+		Meta: chat.Meta{
+			V: chat.Version, ID: q.inboundID(ev.chat, "press:"+p.ID), At: now,
+			Addr: chat.Address{Channel: q.name, Chat: ev.chat},
+		},
+		Origin: chat.FromPerson, From: chat.Sender{ID: who}, Direct: p.GroupOpenID == "", Mentioned: true,
+		Press: &chat.Press{ID: p.ID, Data: b.Data},
+	}
+}
+
+// change reads what happened to the relation with a person or group: some of
+// it can be replied to, all of it says whether active messages are welcome.
+func (q *QQ) change(ev *event, f *frame) {
+	var c change
+	if err := json.Unmarshal(f.Data, &c); err != nil || c.Open+c.Group == "" {
+		ev.broken("change without a person or group", err)
+		return
+	}
+	ev.chat, ev.skip = direct+c.Open, "relation changed"
+	if c.Group != "" {
+		ev.chat = group + c.Group
+	}
+	switch f.Type {
+	case dto.EventC2CFriendAdd, directAccept, groupAdd, groupReceive:
+		ev.window = window{ID: f.EventID, Event: true, At: c.Time.Time}
+		ev.state = func(a *account) { a.Closed = false }
+	case directReject, groupReject:
+		ev.state = func(a *account) { a.Closed = true }
+	default:
+		ev.state = func(a *account) { a.Closed, a.Windows = true, nil }
+	}
+}

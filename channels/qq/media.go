@@ -1,0 +1,218 @@
+package qq
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tencent-connect/botgo/dto"
+
+	"magpie/channels"
+	"magpie/chat"
+)
+
+// Kinds of files (bot.q.qq.com/wiki/develop/api-v2/server-inter/message/send-receive/rich-media.html,
+// read November 2026).
+const (
+	fileImage = 1 // png, jpg
+	fileVideo = 2 // mp4
+	fileVoice = 3 // silk
+	fileOther = 4
+)
+
+// fileType is as what a file is taken; what QQ would not show or play goes as
+// a file.
+func fileType(a chat.Attachment) int {
+	kind, _, _ := strings.Cut(strings.ToLower(a.MIME), ";")
+	switch {
+	case a.Kind == chat.Image && slices.Contains([]string{"image/png", "image/jpeg"}, kind):
+		return fileImage
+	case a.Kind == chat.Video && kind == "video/mp4":
+		return fileVideo
+	case a.Kind == chat.Voice && (slices.Contains([]string{"audio/silk", "audio/x-silk"}, kind) || strings.HasSuffix(strings.ToLower(a.Name), ".silk")):
+		return fileVoice
+	}
+	return fileOther
+}
+
+// upload is the body of a call that brings a file.
+type upload struct {
+	Type int    `json:"file_type"`
+	URL  string `json:"url,omitempty"`
+	Data string `json:"file_data,omitempty"` // base64
+	Name string `json:"file_name,omitempty"` // type 4 only
+	Send bool   `json:"srv_send_msg"`        // true would cost an active message
+}
+
+// SendMedia sends one file. The upload shows nothing yet, so only the message
+// after it is claimed in the ledger.
+func (q *QQ) SendMedia(ctx context.Context, msg chat.Outbound, files []channels.Upload) ([]chat.MessageRef, error) {
+	if len(files) != 1 {
+		return nil, q.api.fail("files", channels.Rejected, fmt.Errorf("%d files in one message, QQ takes one", len(files)))
+	}
+	if !known(msg.Addr.Chat) {
+		return nil, q.api.fail("files", channels.Rejected, fmt.Errorf("%q is no chat of QQ", msg.Addr.Chat))
+	}
+	f := files[0]
+	kept := msg.Text + "\n📎 " + path.Base("/"+f.Name)
+	if f.Text != "" { // such as the rest of a long answer
+		kept = msg.Text + "\n\n" + f.Text
+	}
+	info := ""
+	ref, err := q.placed(ctx, msg, strings.TrimSpace(kept), func(p place) (sent, error) {
+		if info == "" { // not before there is a place for it
+			var err error
+			if info, err = q.upload(ctx, msg.Addr.Chat, f); err != nil {
+				return sent{}, err
+			}
+		}
+		l := letter{}
+		return q.post(ctx, msg.Addr.Chat, p, func() outgoing {
+			text := cmp.Or(l.text(msg.Text), " ") // must not be empty
+			return outgoing{Type: dto.RichMediaMsg, Content: text, Media: &media{Info: info}}
+		}, l.plainer)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []chat.MessageRef{ref}, nil
+}
+
+// upload brings a file to the platform: by a URL that it fetches where there
+// is a public place, else in the request.
+func (q *QQ) upload(ctx context.Context, chatID string, f channels.Upload) (info string, err error) {
+	up := upload{Type: fileType(f.Attachment)}
+	if up.Type == fileOther {
+		up.Name = path.Base("/" + f.Name)
+		if up.Name == "/" {
+			up.Name = "file"
+		}
+	}
+	if q.cfg.Upload != uploadBase64 && q.deps.Public != nil {
+		info, err := q.uploadURL(ctx, chatID, up, f)
+		if err == nil || channels.KindOf(err) != channels.Temporary && !refusedWith(err, mediaCodes()) {
+			return info, err
+		}
+		q.deps.Log.Warn("qq could not take a file by its address, sending it whole", "chat", chatID, "err", err)
+	}
+	if up.Data, err = q.encode(ctx, f); err != nil {
+		return "", err
+	}
+	return q.bring(ctx, chatID, up)
+}
+
+func (q *QQ) uploadURL(ctx context.Context, chatID string, up upload, f channels.Upload) (string, error) {
+	at, err := q.deps.Public(ctx, f)
+	if err != nil {
+		return "", q.api.fail("files", channels.Temporary, fmt.Errorf("put the file where QQ can fetch it: %w", err))
+	}
+	up.URL = at
+	return q.bring(ctx, chatID, up)
+}
+
+func (q *QQ) bring(ctx context.Context, chatID string, up upload) (string, error) {
+	var got struct {
+		Info string `json:"file_info"`
+	}
+	r := request{op: "files", method: http.MethodPost, path: route(chatID, "files"), body: up, patience: uploadPatience}
+	err := q.api.call(ctx, r, &got)
+	switch {
+	case refusedWith(err, mediaCodes()) && up.URL == "":
+		// The bytes are there and it cannot use them: no repeat will help.
+		return "", q.api.fail("files", channels.Rejected, errors.Unwrap(err))
+	case err == nil && got.Info == "":
+		return "", q.api.fail("files", channels.Temporary, errors.New("answer without file_info"))
+	}
+	return got.Info, err
+}
+
+// encode reads a file as base64.
+func (q *QQ) encode(ctx context.Context, f channels.Upload) (string, error) {
+	fail := func(err error) (string, error) {
+		kind := channels.Temporary
+		if errors.Is(err, fs.ErrNotExist) {
+			kind = channels.Rejected
+		}
+		return "", q.api.fail("files", kind, fmt.Errorf("read the file: %w", err))
+	}
+	r, err := f.Open(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer r.Close()
+	var b strings.Builder
+	b.Grow(base64.StdEncoding.EncodedLen(int(min(f.Size, maxFile))))
+	enc := base64.NewEncoder(base64.StdEncoding, &b)
+	n, err := io.Copy(enc, io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return fail(err)
+	}
+	if n > maxFile {
+		return "", q.api.fail("files", channels.TooLong, fmt.Errorf("more than %d bytes", maxFile))
+	}
+	if err := enc.Close(); err != nil {
+		return fail(err)
+	}
+	return b.String(), nil
+}
+
+// hosts are where the platform keeps files of messages (seen in events and
+// public bots, read November 2026).
+func hosts() []string {
+	return []string{"qq.com", "qq.com.cn", "qpic.cn", "qlogo.cn", "gtimg.cn", "gtimg.com", "myqcloud.com", "tencentcos.cn"}
+}
+
+// fetchable says why an address is not one of the platform's: whoever could
+// put another into an event would make the bot look into its own network.
+func (q *QQ) fetchable(at string) error {
+	u, err := url.Parse(at)
+	if err != nil || u.Host == "" || u.User != nil {
+		return errors.New("not an address")
+	}
+	if base, err := url.Parse(q.cfg.APIBase); err == nil && u.Scheme == base.Scheme && u.Host == base.Host {
+		return nil
+	}
+	if u.Scheme != "https" || u.Port() != "" {
+		return errors.New("not an https address of QQ")
+	}
+	for _, h := range hosts() {
+		if u.Hostname() == h || strings.HasSuffix(u.Hostname(), "."+h) {
+			return nil
+		}
+	}
+	return fmt.Errorf("host %q is not one of QQ's", u.Hostname())
+}
+
+// maxHops is how many redirects a download follows.
+const maxHops = 3
+
+// Fetch opens an inbound file by the address that came with the message; the
+// platform lets it expire after some hours. The context must last until the
+// file is read.
+func (q *QQ) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, error) {
+	const op = "download"
+	if err := q.fetchable(a.Source); err != nil {
+		return nil, q.api.fail(op, channels.Rejected, err)
+	}
+	h := *q.api.http
+	h.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if len(via) > maxHops {
+			return errors.New("too many redirects")
+		}
+		return q.fetchable(next.URL.String())
+	}
+	body, kind, err := channels.Download(ctx, &h, a.Source)
+	if err != nil {
+		return nil, q.api.fail(op, kind, q.api.cause(err))
+	}
+	return body, nil
+}

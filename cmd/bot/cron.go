@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"magpie/internal/app"
+)
+
+const chatHelp = "A chat is CHANNEL:CHAT, the channel's name in the configuration and the chat's id, as telegram:1001."
+
+func (p *program) cronCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "cron", Short: "See, make and change reminders and jobs", Long: "See, make and change reminders and jobs.\n\n" + chatHelp}
+	cmd.AddCommand(p.cronListCommand(), p.cronAddCommand())
+	for _, c := range [][2]string{
+		{"remove", "Remove a job"},
+		{"pause", "Stop a job until it is resumed"},
+		{"resume", "Let a paused job go on"},
+		{"run", "Deliver a job once, now, besides its schedule"},
+	} {
+		cmd.AddCommand(&cobra.Command{
+			Use: c[0] + " ID", Short: c[1], Args: wants(1, 1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				p.started = true
+				var done app.CronDone
+				err := p.operate(cmd.Context(), "cron.change", app.CronInput{Action: c[0], ID: args[0]}, &done)
+				return p.said(err, "%s\n", done.Text)
+			},
+		})
+	}
+	return cmd
+}
+
+func (p *program) cronListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [CHAT]", Short: "List the jobs of all chats, or of one", Long: "List the jobs of all chats, or of one.\n\n" + chatHelp, Args: wants(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.started = true
+			return p.cronList(cmd.Context(), strings.Join(args, ""), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the jobs as JSON, with the history of each")
+	return cmd
+}
+
+func (p *program) cronList(ctx context.Context, chat string, asJSON bool) error {
+	var all app.CronJobs
+	if err := p.operate(ctx, "cron.list", app.CronInput{Chat: chat}, &all); err != nil {
+		return err
+	}
+	if asJSON {
+		out := json.NewEncoder(p.out)
+		out.SetIndent("", "  ")
+		if err := out.Encode(all); err != nil {
+			return err
+		}
+	} else {
+		if len(all.Jobs) == 0 && all.Damaged == "" {
+			fmt.Fprintln(p.out, "there are no jobs")
+		}
+		for _, j := range all.Jobs {
+			line := j.ID + "\t" + j.Chat + "\t" + j.Shown.When + "\t" + j.Shown.Title
+			if j.Shown.Last != "" {
+				line += "\t(last: " + j.Shown.Last + ")"
+			}
+			fmt.Fprintln(p.out, line)
+		}
+	}
+	if all.Damaged != "" {
+		return errors.New("some entries are damaged and were left alone: " + all.Damaged)
+	}
+	return nil
+}
+
+func (p *program) cronAddCommand() *cobra.Command {
+	var in app.CronInput
+	cmd := &cobra.Command{
+		Use: "add CHAT SCHEDULE [MESSAGE...]", Short: "Make a reminder, or with --mode agent a task",
+		Long: "Make a reminder, or with --mode agent a task for the bot.\n\n" + chatHelp + "\n" +
+			"SCHEDULE is one argument: \"in 20 minutes\", \"every weekday at 09:00\", \"每天早上9点\", \"every 10m\",\n" +
+			"2026-11-24T15:00, \"0 9 * * 1-5\". It is meant in the zone of the chat unless --tz says another.",
+		Example: "  bot cron add telegram:1001 \"every weekday at 09:00\" Stand-up in ten minutes",
+		Args:    wants(2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.started = true
+			in.Chat, in.Schedule, in.Message = args[0], args[1], strings.Join(args[2:], " ")
+			var done app.CronDone
+			err := p.operate(cmd.Context(), "cron.add", in, &done)
+			return p.said(err, "%s\n", done.Text)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.Zone, "tz", "", "time zone, an IANA name")
+	f.StringVar(&in.Mode, "mode", "", "notify (default): the message is delivered; agent: it is a task")
+	f.StringVar(&in.Name, "name", "", "a short name for lists")
+	f.StringVar(&in.Misfire, "misfire", "", "run_once, skip or run_if_within:10m")
+	f.StringVar(&in.Sender, "sender", "", "id of the person whose job it is; without one only admins change it")
+	f.BoolVar(&in.Direct, "direct", false, "it is a private chat with that person")
+	f.StringVar(&in.Thread, "thread", "", "thread or topic of the chat")
+	return cmd
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"magpie/chat"
+	"magpie/config"
+	"magpie/internal/app"
+	"magpie/internal/console"
+)
+
+// operate carries out an operation: the running bot does it, or this program
+// when none runs. in and out are JSON values; out nil = not wanted.
+func (p *program) operate(ctx context.Context, name string, in, out any) error {
+	cfg, _, err := p.load()
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	bot, runs, err := p.running(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	var answer []byte
+	if runs {
+		answer, err = p.ask(ctx, bot.URL+app.OpPath+name, bot.Token, raw)
+	} else {
+		answer, err = app.Operate(ctx, cfg, name, raw)
+	}
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("answer of the running bot: %w", err)
+	}
+	return nil
+}
+
+// running finds the bot that works with the data folder, which says itself
+// where it listens, else one that listens where the configuration says: in a
+// container, for example.
+func (p *program) running(ctx context.Context, cfg *config.Config) (console.Running, bool, error) {
+	if bot, ok := console.FindRunning(cfg.DataDir); ok {
+		return bot, true, nil
+	}
+	bot := console.Running{URL: console.BaseURL(cfg.Web.Listen)}
+	if !p.answers(ctx, bot.URL) {
+		return bot, false, nil
+	}
+	var err error
+	bot.Token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token)
+	return bot, err == nil, err
+}
+
+// maxAnswer bounds an answer of the running bot, in bytes.
+const maxAnswer = 16 << 20
+
+// ask posts something to the running bot and returns its answer.
+func (p *program) ask(ctx context.Context, url string, token chat.Secret, in []byte) ([]byte, error) {
+	body, err := p.post(ctx, url, token, in)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	answer, err := io.ReadAll(io.LimitReader(body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("ask the running bot: %w", err)
+	}
+	return answer, nil
+}
+
+// post posts something to the running bot; its answer is to be closed.
+func (p *program) post(ctx context.Context, url string, token chat.Secret, in []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(in))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+string(token))
+	req.Header.Set("Content-Type", "application/json")
+	client := *p.http
+	client.Timeout = 0 // the bot bounds its work itself; ctx ends with Ctrl-C
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the running bot: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, refused(resp)
+	}
+	return resp.Body, nil
+}
+
+// refused is what the running bot says when it does not do something.
+func refused(resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	text := strings.TrimSpace(string(body))
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask the running bot: %w", err)
+	case resp.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("the bot at %s has another token: use that bot's configuration", resp.Request.URL.Host)
+	case resp.StatusCode == http.StatusUnprocessableEntity:
+		return errors.New(text)
+	}
+	return fmt.Errorf("the running bot answers %s: %s", resp.Status, text)
+}

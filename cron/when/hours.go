@@ -1,0 +1,127 @@
+package when
+
+// usual are the hours of a part of the day when none is said.
+func (p part) usual() []int {
+	switch p {
+	case dawn:
+		return []int{3, 5}
+	case noon:
+		return []int{12}
+	case afternoon:
+		return []int{15}
+	case evening:
+		return []int{20}
+	}
+	return []int{9}
+}
+
+// hour is what an hour means in a part of the day; false when it is not in it.
+// Hours from 24 on are of the day after: 今晚十二点, 晚上一点.
+func (p part) hour(h int) (int, bool) {
+	switch p {
+	case dawn:
+		return h % 12, h <= 6 || h == 12 || h == 24
+	case morning:
+		return h, h >= 1 && h <= 12
+	case noon:
+		if h <= 2 {
+			h += 12
+		}
+		return h, h >= 11 && h <= 14
+	case afternoon:
+		if h <= 8 {
+			h += 12
+		}
+		return h, h >= 12 && h <= 20
+	case evening:
+		switch {
+		case h == 0 || h == 12 || h == 24:
+			return 24, true
+		case h <= 3:
+			return h + 24, true
+		case h <= 11:
+			return h + 12, true
+		}
+		return h, h >= 16
+	}
+	return h, false
+}
+
+// hours are the readings of what was said of the hour, and the minute and
+// second. today says that the day is today, where an hour near now is
+// plausible at night too.
+func (b *bag) hours(today bool) (hours []int, minute, second int) {
+	if len(b.clocks) == 0 {
+		return b.part.usual(), 0, 0
+	}
+	c := b.clocks[0]
+	near := func(h int) bool {
+		if !today {
+			return false
+		}
+		ahead := (h*60+c.minute-b.now.Hour()*60-b.now.Minute()+24*60)%(24*60) - 1
+		return ahead >= 0 && ahead < 3*60
+	}
+	hours = c.readings(b.repeat != nil && b.repeat.work, near)
+	if today && c.style == colon && c.part == noPart && c.hour >= 7 && c.hour < 12 && c.hour*60+c.minute <= b.now.Hour()*60+b.now.Minute() {
+		hours = []int{c.hour, c.hour + 12} // 9:30 in the afternoon: tonight, or tomorrow
+	}
+	return hours, c.minute, c.second
+}
+
+// readings are the hours, of 24, that a clock can mean.
+func (c clock) readings(work bool, near func(int) bool) []int {
+	p, other := c.part, (c.hour+12)%24
+	switch {
+	case c.style == fixed:
+		return []int{c.hour}
+	case c.style == midnight && p == evening:
+		return []int{24}
+	case c.style == midnight:
+		return []int{0, 24}
+	case p != noPart:
+		if h, ok := p.hour(c.hour); ok {
+			return []int{h}
+		}
+		if h, ok := p.hour(other); ok {
+			return []int{c.hour, h}
+		}
+		return []int{c.hour, other}
+	case c.style == full || c.hour == 12:
+		return []int{c.hour}
+	case c.style == colon && c.hour >= 7:
+		return []int{c.hour}
+	case c.style == colon:
+		return []int{c.hour, other}
+	}
+	first, last := 7, 22
+	if work {
+		last = 18
+	}
+	var all []int
+	for _, h := range []int{c.hour, other} {
+		if h >= first && h <= last || near(h) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// hourQuestion asks which reading of an hour is meant.
+func (b *bag) hourQuestion() answer {
+	if len(b.clocks) == 0 {
+		return answer{question: Text{"At what time?", "几点？"}}
+	}
+	c := b.clocks[0]
+	said := ""
+	if c.from < c.to {
+		said = b.source.src[b.source.ts[c.from].from:b.source.ts[c.to-1].to]
+	}
+	if c.style == midnight {
+		return answer{question: Text{"Midnight at the beginning or at the end of that day?", "是那天开始时还是结束时的零点？"}}
+	}
+	return answer{question: Text{"“" + said + "”: in the morning or in the evening?", "“" + said + "”是上午还是下午（晚上）？"}}
+}
+
+// shift moves days of the week by one: Friday's hour 24 is on Saturday.
+func shift(week uint8) uint8 { return (week<<1 | week>>6) & allWeek }

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Builds what an image holds; the Dockerfile does nothing else.
+#
+#	build.sh bot|nats OUT
+#
+# OUT/root becomes /, owned by root; OUT/owned is copied over it for user 65532.
+# GOOS, GOARCH and VERSION choose what is built; without them it is this machine
+# and what git knows.
+set -eu
+what=$1
+out=$2
+cd "$(dirname "$0")/.."
+export CGO_ENABLED=0
+mkdir -p "$out/root" "$out/owned"
+
+case $what in
+bot)
+	# What is not on the way of a message is compiled without inlining, which
+	# takes most of a megabyte off the program.
+	small=
+	for package in github.com/bwmarrin github.com/larksuite github.com/modelcontextprotocol github.com/google \
+		github.com/JohannesKaufmann codeberg.org mvdan.cc google.golang.org github.com/prometheus github.com/spf13 \
+		github.com/goccy github.com/aliyun github.com/ledongthuc golang.org/x/image github.com/segmentio \
+		github.com/go-telegram-bot-api github.com/tencent-connect github.com/open-dingtalk github.com/go-co-op \
+		github.com/sashabaranov github.com/gorilla github.com/go-resty golang.org/x/net/html github.com/gabriel-vasile \
+		github.com/klauspost github.com/yuin github.com/andybalholm golang.org/x/text github.com/robfig \
+		magpie/internal/fakes magpie/internal/simulate magpie/internal/backup magpie/config magpie/cmd magpie/cron/when \
+		magpie/tools/web; do
+		small="$small -gcflags=$package/...=-l"
+	done
+	# shellcheck disable=SC2086 # one word for each package
+	go build -trimpath $small -ldflags "-s -w -X main.version=${VERSION:-}" -o "$out/root/bin/bot" ./cmd/bot
+	# Zones are part of the program; certificates come from this machine.
+	mkdir -p "$out/root/etc/ssl/certs" "$out/root/etc/magpie" "$out/root/tmp"
+	cp /etc/ssl/certs/ca-certificates.crt "$out/root/etc/ssl/certs/"
+	echo 'magpie:x:65532:65532:Magpie:/data:/nonexistent' >"$out/root/etc/passwd"
+	echo 'magpie:x:65532:' >"$out/root/etc/group"
+	cp deploy/docker.yaml "$out/root/etc/magpie/config.yaml"
+	cp deploy/cluster.yaml "$out/root/etc/magpie/cluster.yaml"
+	chmod 1777 "$out/root/tmp"
+	mkdir -p "$out/owned/data" "$out/owned/workspace"
+	chmod 700 "$out/owned/data" "$out/owned/workspace"
+	;;
+nats)
+	go build -trimpath -ldflags '-s -w' -o "$out/root/usr/local/bin/nats-server" github.com/nats-io/nats-server/v2
+	go build -trimpath -ldflags '-s -w' -o "$out/root/usr/local/bin/nk" github.com/nats-io/nkeys/nk
+	mkdir -p "$out/root/etc/nats/keys"
+	cp deploy/nats/nats.conf "$out/root/etc/nats/"
+	cp deploy/nats/keys.sh "$out/root/usr/local/bin/"
+	mkdir -p "$out/owned/data" "$out/owned/keys/server" "$out/owned/keys/gateway" "$out/owned/keys/agent" "$out/owned/keys/cron" "$out/owned/keys/admin"
+	chmod 700 "$out/owned/data" "$out/owned/keys"/*
+	;;
+*)
+	echo "want bot or nats, got $what" >&2
+	exit 2
+	;;
+esac

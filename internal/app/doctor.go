@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"magpie/channels"
+	"magpie/channels/all"
+	"magpie/config"
+	"magpie/internal/kv"
+	"magpie/media/oss"
+)
+
+// Finding is what one check of the doctor came to.
+type Finding struct {
+	Check string `json:"check"` // what was looked at: "store", "channel telegram"
+	OK    bool   `json:"ok"`
+	// Skipped: it could not be looked at, so it is neither OK nor Bad.
+	Skipped bool   `json:"skipped,omitempty"`
+	Text    string `json:"text"`             // what was found
+	Todo    string `json:"advice,omitempty"` // what to do when it is Bad
+}
+
+// Bad says whether something has to be done.
+func (f Finding) Bad() bool { return !f.OK && !f.Skipped }
+
+// CheckStore is the operation that proves the store.
+const CheckStore = "store.check"
+
+// examineWait bounds one check: a bucket's is three calls over a slow line.
+const examineWait = 60 * time.Second
+
+// exam is one check. It returns what was found; an error says what is wrong,
+// and what to do if it has a method Advice() string.
+type exam struct {
+	name string
+	run  func(ctx context.Context) (found string, err error)
+}
+
+// Examine makes every check that needs no store and no running bot, side by
+// side; it calls the services that are configured. The findings stand in the
+// order of the configuration.
+func Examine(ctx context.Context, cfg *config.Config) []Finding {
+	giveBack, err := borrow(cfg) // checks make the workspace, and what MCP servers make
+	if err != nil {
+		return []Finding{{Check: "data folder", Text: err.Error(), Todo: "correct what the text names"}}
+	}
+	findings := examine(ctx, cfg)
+	if err := giveBack(); err != nil {
+		findings = append(findings, Finding{Check: "owner of files", Text: err.Error(), Todo: "give data_dir to the bot's user by chown -R"})
+	}
+	return findings
+}
+
+func examine(ctx context.Context, cfg *config.Config) []Finding {
+	exams := []exam{
+		{"data folder", func(context.Context) (string, error) { return dataFolder(cfg) }},
+		{"disk space", func(context.Context) (string, error) { return examineDisk(cfg) }},
+		{"store files", func(context.Context) (string, error) { return examineDamage(cfg) }},
+		{"zone", func(context.Context) (string, error) { return examineZone(cfg) }},
+	}
+	clocks := &clocks{}
+	for _, c := range cfg.Channels {
+		if c.Enabled {
+			exams = append(exams, channelExam(cfg, c, clocks.client()))
+		}
+	}
+	for _, m := range cfg.LLM.Models {
+		exams = append(exams, modelExam(m, clocks.client()))
+	}
+	exams = append(exams, exam{"oss", func(ctx context.Context) (string, error) { return examineBucket(ctx, cfg) }})
+	exams = append(exams, toolExams(cfg)...)
+	findings := make([]Finding, len(exams))
+	var wait sync.WaitGroup
+	for i, e := range exams {
+		wait.Go(func() { findings[i] = e.finding(ctx) })
+	}
+	wait.Wait()
+	clock := exam{"clock", func(context.Context) (string, error) { return clocks.examine() }}
+	return append(findings, clock.finding(ctx))
+}
+
+func (e exam) finding(ctx context.Context) Finding {
+	ctx, cancel := context.WithTimeout(ctx, examineWait)
+	defer cancel()
+	found, err := e.guarded(ctx)
+	if err == nil {
+		return Finding{Check: e.name, OK: true, Text: found}
+	}
+	f := Finding{Check: e.name, Text: err.Error(), Todo: "correct what the text names"}
+	if _, f.Skipped = errors.AsType[*unseen](err); f.Skipped {
+		f.Todo = ""
+		return f
+	}
+	var wise interface{ Advice() string }
+	if errors.As(err, &wise) {
+		f.Todo = wise.Advice()
+	}
+	return f
+}
+
+func channelExam(cfg *config.Config, c config.Channel, client *http.Client) exam {
+	public, _ := Public(cfg) // the bucket's own check says what is wrong with it
+	return exam{"channel " + c.Name, func(ctx context.Context) (string, error) {
+		return examineChannel(ctx, c, channels.Deps{Public: public, HTTP: client})
+	}}
+}
+
+func modelExam(m config.Model, client *http.Client) exam {
+	return exam{"model " + m.Name, func(ctx context.Context) (string, error) { return examineModel(ctx, m, client) }}
+}
+
+// ExamineChannel is the check of one channel of the configuration.
+func ExamineChannel(ctx context.Context, cfg *config.Config, name string) Finding {
+	for _, c := range cfg.Channels {
+		if c.Name == name {
+			return channelExam(cfg, c, nil).finding(ctx)
+		}
+	}
+	return Finding{Check: "channel " + name, Text: "there is no such channel"}
+}
+
+// ExamineModel is the check of one model.
+func ExamineModel(ctx context.Context, m config.Model) Finding { return modelExam(m, nil).finding(ctx) }
+
+// guarded is run; a panic, in an SDK for example, is the finding of this check.
+func (e exam) guarded(ctx context.Context) (found string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return e.run(ctx)
+}
+
+// advised is an error with what to do about it.
+type advised struct {
+	error
+	todo string
+}
+
+func (a *advised) Advice() string { return a.todo }
+func (a *advised) Unwrap() error  { return a.error }
+
+// unseen is why something could not be looked at.
+type unseen struct{ why string }
+
+func (u *unseen) Error() string { return u.why }
+
+// examineChannel proves a channel's credentials by a call to its platform.
+func examineChannel(ctx context.Context, c config.Channel, deps channels.Deps) (string, error) {
+	make, ok := all.Registry()[c.Type]
+	if !ok {
+		return "", c.Errorf("type", "there is no channel of type %q", c.Type)
+	}
+	deps.Table = &kv.Memory{}
+	ch, err := make(c.Name, c.Decode, deps)
+	if err != nil {
+		return "", fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	checker, ok := ch.(channels.Checker)
+	if !ok {
+		return "needs no credentials", nil
+	}
+	if err := checker.Check(ctx); err != nil {
+		return "", &advised{err, channelTodo(c.Name, channels.KindOf(err))}
+	}
+	return "the platform accepts the bot", nil
+}
+
+func channelTodo(name string, kind channels.Kind) string {
+	section := "channels." + name
+	switch kind {
+	case channels.Unauthorized:
+		return "correct the credentials in " + section + "; the platform's console shows them, or makes new ones"
+	case channels.RateLimited:
+		return "the platform is asked too often; try again in some minutes"
+	case channels.Rejected:
+		return "the platform refuses the bot: look at the text, and at its permissions in the platform's console"
+	}
+	return "check that this machine reaches the platform, and api_base and the like in " + section
+}
+
+// examineBucket proves the bucket by a put, a signed get and a deletion.
+func examineBucket(ctx context.Context, cfg *config.Config) (string, error) {
+	b, err := bucket(cfg)
+	switch {
+	case err != nil:
+		return "", &advised{err, "correct media.oss"}
+	case b == nil:
+		return "not configured: QQ gets files as base64", nil
+	}
+	if err := b.Check(ctx); err != nil {
+		return "", err
+	}
+	return "put, signed get and delete in " + cfg.Media.OSS.Bucket + " work", nil
+}
+
+var _ interface{ Advice() string } = (*oss.Error)(nil)
+
+// checkStore proves that the bus can be used.
+func checkStore(ctx context.Context, s state, _ json.RawMessage) (any, error) {
+	return nil, s.bus.Health(ctx)
+}

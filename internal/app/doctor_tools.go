@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"magpie/config"
+	"magpie/tools/screenshot"
+	"magpie/tools/shell"
+	"magpie/tools/shell/sandbox"
+)
+
+// toolExams are the checks of what the tools need of the machine.
+func toolExams(cfg *config.Config) []exam {
+	exams := []exam{
+		{"sandbox", func(context.Context) (string, error) { return examineSandbox(cfg) }},
+		{"browser", func(context.Context) (string, error) { return examineBrowser(cfg) }},
+	}
+	for _, s := range cfg.Tools.MCPServers {
+		if !s.Enabled {
+			continue
+		}
+		exams = append(exams, exam{"mcp " + s.Name, func(ctx context.Context) (string, error) { return examineMCP(ctx, cfg, s.Name) }})
+	}
+	return exams
+}
+
+// examineSandbox says what commands are confined by.
+func examineSandbox(cfg *config.Config) (string, error) {
+	if !cfg.Tools.Exec.Enabled {
+		return "commands are switched off (tools.exec.enabled)", nil
+	}
+	f, err := openFence(cfg)
+	if err != nil {
+		return "", &advised{err, "correct workspace or tools.allowed_paths"}
+	}
+	defer f.Close()
+	s, err := shell.New(shellConfig(cfg, nil), shell.Deps{Fence: f})
+	if errors.Is(err, sandbox.ErrUnavailable) || err == nil && s.Report().Kind == sandbox.Off {
+		if blind := asRoot(cfg); blind != nil {
+			return "", blind
+		}
+	}
+	if err != nil {
+		return "", &advised{err, "correct tools.exec; sandbox: auto takes what the machine has"}
+	}
+	if s.Missing() {
+		return "there is no shell here, so commands are not offered", nil
+	}
+	if s.Report().Kind == sandbox.Off && cfg.Tools.Exec.Sandbox != string(sandbox.Off) {
+		return "", &advised{
+			errors.New(s.Report().Text),
+			"use a Linux kernel from 5.13 on with Landlock, or install bwrap; or switch commands off with tools.exec.enabled: false",
+		}
+	}
+	return s.Report().Text, nil
+}
+
+// asRoot says why it shows nothing when root finds no sandbox: its commands have
+// no rights over other users' folders. nil: it does show something.
+func asRoot(cfg *config.Config) error {
+	uid, _, ok := foreign(cfg.DataDir)
+	if !ok {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "magpie-doctor-")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(dir) // empty
+	s, err := sandbox.New(sandbox.Options{Want: sandbox.Kind(cfg.Tools.Exec.Sandbox), Write: []string{dir}})
+	if err != nil || s.Report().Kind == sandbox.Off {
+		return nil
+	}
+	return &unseen{fmt.Sprintf("%s works on this machine, but root cannot try it in %s, which belongs to uid %d: "+
+		"run bot doctor as that user, or see \"sandbox of commands\" in the bot's log", s.Report().Kind, cfg.Workspace, uid)}
+}
+
+func examineBrowser(cfg *config.Config) (string, error) {
+	if path := screenshot.Chrome(cfg.Tools.Screenshot.Chrome); path != "" {
+		return "pictures of web pages are taken by " + path, nil
+	}
+	if want := cfg.Tools.Screenshot.Chrome; want != "" {
+		return "", &advised{fmt.Errorf("there is no %s", want), "install it, or correct tools.screenshot.chrome"}
+	}
+	return "no Chromium found: pictures of web pages are not offered", nil
+}
+
+// examineMCP tries one server.
+func examineMCP(ctx context.Context, cfg *config.Config, name string) (string, error) {
+	states, err := TestMCP(ctx, cfg, nil, name)
+	if err != nil {
+		return "", err
+	}
+	s := states[0]
+	if !s.Connected {
+		return "", &advised{errors.New(s.Err), "correct tools.mcp_servers." + s.Name}
+	}
+	return fmt.Sprintf("%d tools", len(s.Tools)), nil
+}

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"magpie/agent/buttons"
+	"magpie/agent/settings"
+	"magpie/bus"
+	"magpie/chat"
+	"magpie/config"
+	"magpie/cron"
+	"magpie/cron/when"
+)
+
+// firing puts fired slots into their chats.
+type firing struct {
+	p        *program
+	buttons  *buttons.Registry
+	settings *settings.Store
+}
+
+// jobRunner fires the jobs of the store into their chats.
+func (p *program) jobRunner(b *brain, t *toolbox) []func(context.Context) error {
+	f := &firing{p: p, buttons: t.buttons, settings: b.settings}
+	s := cron.NewScheduler(p.jobs, f.fire, &cron.Options{Clock: p.opts.clock, Log: p.log})
+	p.meters.jobs(s.Status)
+	return []func(context.Context) error{s.Run, func(ctx context.Context) error {
+		select {
+		case <-s.Ready():
+			p.log.Info("jobs are ready", "jobs", s.Status().Jobs, "damaged", len(s.Status().Broken))
+		case <-ctx.Done():
+		}
+		return nil
+	}}
+}
+
+// fire stores what a slot is: a notice goes out as it is, so that it needs
+// neither the agent nor a model; a task becomes a message that starts a turn.
+// nil means that it is durable. Fired again, it has the same id and is skipped.
+func (f *firing) fire(ctx context.Context, due cron.Fired) error {
+	job := due.Job
+	if !f.p.delivers(job.Addr.Channel) {
+		return fmt.Errorf("%w: no channel %q is enabled", cron.ErrRefused, job.Addr.Channel)
+	}
+	var err error
+	var trace string
+	if job.Mode == cron.Agent {
+		in := f.task(due)
+		trace, err = in.Trace, f.p.bus.PublishInbound(ctx, in, false)
+	} else {
+		var out chat.Outbound
+		if out, err = f.notice(ctx, due); err == nil {
+			trace, err = out.Trace, f.p.bus.PublishOutbound(ctx, out)
+		}
+	}
+	if err == nil {
+		f.p.meters.fired(due, f.p.now())
+		f.p.log.Info("job fired", "job", job.ID, "channel", job.Addr.Channel, "session", job.Addr.Session(), "trace", trace, "id", due.ID)
+	}
+	if errors.Is(err, bus.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", cron.ErrRefused, err)
+	}
+	return err
+}
+
+func (p *program) delivers(channel string) bool { return delivers(p.cfg, channel) }
+
+func delivers(cfg *config.Config, channel string) bool {
+	for _, c := range cfg.Channels {
+		if c.Name == channel {
+			return c.Enabled
+		}
+	}
+	return false
+}
+
+func (f *firing) meta(due cron.Fired) chat.Meta {
+	return chat.Meta{V: chat.Version, ID: due.ID, Trace: newTrace(), At: f.p.now(), Addr: due.Job.Addr}
+}
+
+// task is a slot as the agent hears it: a job, not its maker speaking, but with
+// the maker's account and rights.
+func (f *firing) task(due cron.Fired) chat.Inbound {
+	job := due.Job
+	in := chat.Inbound{
+		Meta: f.meta(due), Origin: chat.FromCron, From: job.Maker.Sender, Text: job.Message, Direct: job.Direct,
+	}
+	if job.Maker.Channel != job.Addr.Channel {
+		// On another platform this id may be somebody else's.
+		in.From.ID = job.Maker.Channel + ":" + job.Maker.ID
+	}
+	if note := lateness(due, zoneOf(job), settings.English); note != "" {
+		in.Text += "\n[" + note + "]"
+	}
+	return in
+}
+
+// notice is a slot as the chat sees it.
+func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, error) {
+	job := due.Job
+	set, err := f.settings.Load(ctx, job.Addr.Session())
+	if err != nil { // the reminder counts more than its language
+		f.p.log.Warn("settings are not known", "session", job.Addr.Session(), "err", err)
+	}
+	lang := settings.Lang(set, chat.Sender{}, job.Message)
+	text := "⏰ " + job.Message
+	if beginsBlock(job.Message) {
+		text = "⏰\n\n" + job.Message
+	}
+	if note := lateness(due, zoneOf(job), lang); note != "" {
+		text += "\n\n_" + note + "_"
+	}
+	out := chat.Outbound{Meta: f.meta(due), Text: text, Final: true, Unasked: true}
+	out.Buttons, err = f.p.noticeButtons(ctx, f.buttons, job, lang)
+	return out, err
+}
+
+// beginsBlock says whether Markdown wants the beginning of a text at the
+// beginning of a line: a heading, quotation, table, fence or list.
+func beginsBlock(text string) bool {
+	first, _, _ := strings.Cut(text, " ")
+	number := strings.TrimRight(first, ".)")
+	switch {
+	case strings.HasPrefix(first, "#"), strings.HasPrefix(first, ">"), strings.HasPrefix(first, "|"),
+		strings.HasPrefix(first, "```"), strings.HasPrefix(first, "~~~"):
+		return true
+	case first == "-", first == "+", first == "*":
+		return true
+	}
+	return number != first && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// zoneOf is the zone of a job, UTC if this machine does not know it.
+func zoneOf(job cron.Job) *time.Location {
+	zone, err := when.Zone(job.Schedule.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// lateness says that a delivery is late, or stands for several; "" when it is
+// an ordinary one.
+func lateness(due cron.Fired, zone *time.Location, lang string) string {
+	at := when.Moment(due.Slot.In(zone), lang)
+	en, zh := "", ""
+	switch n := due.Missed + 1; {
+	case due.Late && n > 1:
+		en = fmt.Sprintf("Late: this stands for %d times, the last of which was due at %s.", n, at)
+		zh = fmt.Sprintf("迟到了：这一条代表错过的 %d 次，最近一次原定 %s。", n, at)
+	case due.Late:
+		en, zh = "Late: this was due at "+at+".", "迟到了：原定 "+at+"。"
+	case n > 1:
+		en, zh = fmt.Sprintf("This stands for %d times.", n), fmt.Sprintf("这一条代表 %d 次。", n)
+	}
+	if lang == settings.Chinese {
+		return zh
+	}
+	return en
+}

@@ -1,0 +1,61 @@
+package app_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"magpie/cron"
+)
+
+// On every platform with native buttons a person presses done and snooze under
+// a reminder: the buttons go, and snooze makes one copy in ten minutes.
+func TestFiveNoticeButtons(t *testing.T) {
+	t.Parallel()
+	f := newFive(t, fiveOptions{cards: true, markdown: true})
+	a := f.agenda()
+	b := f.start()
+	press := func(p side, chat string, n, button int) {
+		t.Helper()
+		l := f.wait(p, chat, "the reminder", has(mark(n, 0)))
+		i := len(l) - 1
+		if len(l[i].buttons) != 2 {
+			t.Fatalf("%s shows the reminder with the buttons %q", p.name(), l[i].buttons)
+		}
+		if err := f.press(p, chat, l[i], l[i].buttons[button]); err != nil {
+			t.Fatalf("%s: %v", p.name(), err)
+		}
+		f.within(deadline, "buttons gone on "+p.name(), func() bool { return p.shown(chat)[i].buttons == nil })
+	}
+	chats := map[side]string{}
+	before := time.Now()
+	f.each(func(p side) {
+		chats[p] = p.join(0)
+		p.say(chats[p], "hello "+mark(0, 0)) // QQ lets a bot speak that was spoken to
+		f.wait(p, chats[p], "answer", has(mark(0, 0)))
+		job := add(t, a.jobs, jobOn(p, chats[p], "drink water "+mark(1, 0), someDay()))
+		a.fire(b, job, result(cron.Delivered))
+		press(p, chats[p], 1, 0)
+		job = add(t, a.jobs, jobOn(p, chats[p], "drink tea "+mark(2, 0), someDay()))
+		a.fire(b, job, result(cron.Delivered))
+		press(p, chats[p], 2, 1)
+		f.wait(p, chats[p], "when it comes again", func(all []line) bool { return holding(all, "I say it again at") == 1 })
+	})
+	copies := map[string]int{}
+	for _, j := range a.all() {
+		if j.Schedule.At.IsZero() {
+			continue
+		}
+		copies[j.Addr.Channel]++
+		if due := j.Schedule.At.Sub(before); !strings.HasPrefix(j.Message, "drink tea ") || due < 10*time.Minute || j.Maker.Channel != j.Addr.Channel {
+			t.Errorf("copy %+v, due in %s", j, due)
+		}
+	}
+	f.each(func(p side) {
+		if copies[p.name()] != 1 {
+			t.Errorf("%s: %d copies", p.name(), copies[p.name()])
+		}
+	})
+	clean(t, b.signal(syscall.SIGTERM))
+}

@@ -1,0 +1,96 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"magpie/cron"
+	"magpie/internal/app"
+	"magpie/internal/fakes/telegram"
+)
+
+// From the shell jobs are listed, made, changed and delivered, by the running
+// bot and without it; what is made while it is down comes when it runs.
+func TestRemindFromTheShell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.extra = "timezone: Asia/Shanghai"
+	path, listen := w.config("bot")
+	w.command(path, 0, "there are no jobs", "cron", "list")
+	w.command(path, 0, "every day at 09:00 (Asia/Shanghai); next: ", "cron", "add", "telegram:1001", "every day at 09:00", "take", "the", "pills", "--sender", "1001", "--direct")
+	w.command(path, 0, "吃药", "cron", "add", "telegram:1001", "每天早上9点提醒我吃药", "--tz", "Europe/Berlin", "--name", "到")
+	for says, args := range map[string][]string{
+		"want CHANNEL:CHAT":         {"cron", "add", "1001", "in 1 hour", "x"},
+		`there is no channel "irc"`: {"cron", "add", "irc:1", "in 1 hour", "x"},
+		"no time found":             {"cron", "add", "telegram:1001", "whenever", "x"},
+		"passed":                    {"cron", "add", "telegram:1001", "2020-01-01 10:00", "x"},
+		"2. ":                       {"cron", "add", "telegram:1001", "tomorrow at 8", "x"},
+		"unknown time zone":         {"cron", "add", "telegram:1001", "in 1 hour", "x", "--tz", "Mars/X"},
+		"notify or agent":           {"cron", "add", "telegram:1001", "in 1 hour", "x", "--mode", "loud"},
+		"give the sender too":       {"cron", "add", "telegram:1001", "in 1 hour", "x", "--direct"},
+		"bot cron list shows them":  {"cron", "remove", "aaaaaaaaaa"},
+	} {
+		w.command(path, 1, says, args...)
+	}
+	w.command(path, 2, "want bot cron add CHAT SCHEDULE", "cron", "add", "telegram:1001")
+	w.command(path, 2, "want bot cron remove ID", "cron", "remove")
+	jobs := w.listed(path)
+	if len(jobs) != 2 || jobs[0].Message != "take the pills" || !jobs[0].Direct || jobs[0].Maker.ID != "1001" || jobs[1].Message != "吃药" || jobs[1].Maker.ID != "" || jobs[1].Chat != "telegram:1001" {
+		t.Fatalf("jobs %+v", jobs)
+	}
+	pills := jobs[0].ID
+	w.command(path, 0, "this is done when it starts", "cron", "run", pills)
+	b := w.startWith(path, listen)
+	b.ready()
+	w.wait(owner, "the delivery", func(m []telegram.Message) bool { return count(m, "⏰ take the pills") == 1 })
+	b.until("the history of the first run", func() bool {
+		runs := w.listed(path)
+		return len(runs) == 2 && len(runs[0].Runs) == 1 && runs[0].Runs[0].Receipt != nil
+	}, func() string { return "no receipt" })
+	w.want("/reminders", "2 in this chat", "pills", "Europe/Berlin")
+	w.want("/reminders remove 2", "only who made") // the operator's
+	w.command(path, 0, "paused: ⏰ take the pills", "cron", "pause", pills)
+	w.command(path, 0, "(paused)", "cron", "list", "telegram:1001")
+	w.command(path, 0, "goes on", "cron", "resume", pills)
+	w.command(path, 0, "there are no jobs", "cron", "list", "telegram:1002")
+	w.command(path, 0, "delivered now", "cron", "run", pills)
+	w.wait(owner, "the second delivery", func(m []telegram.Message) bool { return strings.Count("|"+texts(m)+"|", "|⏰ take the pills|") == 2 })
+	b.until("the history of the job", func() bool {
+		runs := w.listed(path)[0].Runs
+		return len(runs) == 2 && runs[1].Result == cron.Delivered && runs[1].Receipt != nil
+	}, func() string { return "no receipt" })
+	w.command(path, 0, "(last: delivered ", "cron", "list")
+	w.command(path, 0, "I will remind you: tea", "cron", "add", "telegram:1001", "in 1 second", "tea")
+	w.wait(owner, "tea", func(m []telegram.Message) bool { return count(m, "⏰ tea") == 1 })
+	w.command(path, 0, "removed: ⏰ take the pills", "cron", "remove", pills)
+	clean(t, b.signal(syscall.SIGTERM))
+	if jobs := w.listed(path); len(jobs) == 0 || jobs[0].Name != "到" {
+		t.Errorf("jobs %+v", jobs)
+	}
+}
+
+// listed is what bot cron list --json prints.
+func (w *world) listed(config string) []app.CronJob {
+	w.t.Helper()
+	exe, err := program()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "--config", config, "cron", "list", "--json")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	var all app.CronJobs
+	if err == nil {
+		err = json.Unmarshal(out, &all)
+	}
+	if err != nil {
+		w.t.Fatalf("bot cron list --json: %v: %s%s", err, out, &said)
+	}
+	return all.Jobs
+}

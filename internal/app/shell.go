@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"magpie/chat"
+	"magpie/config"
+	"magpie/tools"
+	"magpie/tools/shell"
+	"magpie/tools/shell/sandbox"
+)
+
+// openShell prepares the tool exec; nil when the configuration wants none, or
+// when this process runs no turns.
+func (t *toolbox) openShell(o *outfit) (*shell.Shell, error) {
+	if !o.cfg.Tools.Exec.Enabled || !t.p.has(Agent) {
+		return nil, nil
+	}
+	s, err := shell.New(shellConfig(o.cfg, secrets(o.cfg, t.p.token)), shell.Deps{Fence: o.fence, Progress: t.progress, Session: t.overlay})
+	if err != nil {
+		return nil, err
+	}
+	if s.Missing() {
+		t.p.log.Info("there is no shell here, so the tool exec is not offered")
+		return nil, nil
+	}
+	log := t.p.log.Info
+	if s.Report().Kind == sandbox.Off {
+		log = t.p.log.Warn
+	}
+	log("sandbox of commands", "state", s.Report().Text)
+	return s, nil
+}
+
+// overlayWait bounds the look for what a chat has set for its commands.
+const overlayWait = 5 * time.Second
+
+// overlay is what a chat has set by set_env.
+func (t *toolbox) overlay(sc tools.Scope) map[string]string {
+	ctx, cancel := context.WithTimeout(context.Background(), overlayWait)
+	defer cancel()
+	vars, err := t.env.Overlay(ctx, sc.Addr.Session())
+	if err != nil {
+		t.p.log.Warn("a command runs without the variables of its chat", "session", sc.Addr.Session(), "trace", sc.Trace, "err", err)
+	}
+	return vars
+}
+
+func shellConfig(cfg *config.Config, secrets []chat.Secret) shell.Config {
+	e := cfg.Tools.Exec
+	return shell.Config{
+		Workspace: cfg.Workspace, Allowed: cfg.Tools.AllowedPaths, Hidden: hidden(cfg),
+		Limits:  shell.Limits{Timeout: e.Timeout, MaxTimeout: e.MaxTimeout, MaxOutput: e.MaxOutputChars},
+		Rules:   shell.Rules{Deny: e.DenyPatterns, Allow: e.AllowPatterns, AllowOnly: e.AllowListOnly, Anywhere: !cfg.Tools.RestrictToWorkspace},
+		Sandbox: sandbox.Kind(e.Sandbox), Env: e.Env, Secrets: secrets,
+	}
+}
+
+// hidden is what no command may reach.
+func hidden(cfg *config.Config) []string {
+	all := []string{cfg.DataDir}
+	for _, file := range append(slices.Clone(cfg.Files), cfg.Bus.CredsFile, cfg.Bus.TLS.Key) {
+		if _, err := os.Stat(file); err == nil || file == cfg.File && file != "" {
+			all = append(all, file)
+		}
+	}
+	return all
+}
+
+// progress shows a line of a long call in its chat.
+func (t *toolbox) progress(sc tools.Scope, line string) {
+	t.p.bus.Publish(chat.Event{
+		V: chat.Version, Kind: chat.TurnProgress, At: time.Now(), Addr: sc.Place(), Trace: sc.Trace, Turn: sc.Turn, Text: line,
+		Quiet: sc.FromJob,
+	})
+}

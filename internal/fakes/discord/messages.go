@@ -1,0 +1,254 @@
+package discord
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// nonceLife is how long a nonce is remembered: "the past few minutes"
+// (resources/message "Create Message", read November 2026).
+const nonceLife = 5 * time.Minute
+
+func (s *Server) getChannel(r *request) (any, *apiError) {
+	room, e := s.at(r)
+	if e != nil {
+		return nil, e
+	}
+	return s.channelJSON(room), nil
+}
+
+// getMessages gives the newest first; with after, those right after it.
+func (s *Server) getMessages(r *request) (any, *apiError) {
+	room, e := s.at(r)
+	if e != nil {
+		return nil, e
+	}
+	limit, after := 50, uint64(0)
+	q := r.URL.Query()
+	for key := range q {
+		n, err := strconv.ParseUint(q.Get(key), 10, 64)
+		switch {
+		case err != nil:
+			return nil, badForm(key, "NUMBER_TYPE_COERCE", "Value %q is not snowflake.", q.Get(key))
+		case key == "limit" && (n < 1 || n > 100):
+			return nil, badForm(key, "NUMBER_TYPE_MAX", "int value should be between 1 and 100.")
+		case key == "limit":
+			limit = int(n)
+		case key == "after":
+			after = n
+		default:
+			return nil, badForm(key, "UNKNOWN_FIELD", "not part of this fake")
+		}
+	}
+	var found []*post
+	for _, p := range room.posts {
+		if number(p.id) > after {
+			found = append(found, p)
+		}
+	}
+	if q.Has("after") {
+		found = found[:min(limit, len(found))]
+	} else {
+		found = found[max(0, len(found)-limit):]
+	}
+	all := []map[string]any{}
+	for _, p := range slices.Backward(found) {
+		all = append(all, s.postJSON(room, p))
+	}
+	return all, nil
+}
+
+func number(id string) uint64 {
+	n, _ := strconv.ParseUint(id, 10, 64)
+	return n
+}
+
+func (s *Server) getMessage(r *request) (any, *apiError) {
+	room, p, e := s.postAt(r)
+	if e != nil {
+		return nil, e
+	}
+	return s.postJSON(room, p), nil
+}
+
+func (s *Server) createMessage(r *request) (any, *apiError) {
+	room, e := s.at(r)
+	if e != nil {
+		return nil, e
+	}
+	if room.Kind == ForumChannel {
+		return nil, no(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
+	}
+	f, files, e := r.read()
+	if e != nil {
+		return nil, e
+	}
+	if e := f.check(files); e != nil {
+		return nil, e
+	}
+	if (f.Content == nil || *f.Content == "") && len(files) == 0 && len(f.Embeds) == 0 {
+		return nil, no(http.StatusBadRequest, 50006, "Cannot send an empty message")
+	}
+	if f.Enforce && f.nonce() != "" {
+		if p := room.repeated(f.nonce(), s.opts.Now()); p != nil {
+			return s.postJSON(room, p), nil
+		}
+	}
+	p := &post{id: s.newID(), author: BotID, at: s.opts.Now(), byBot: byBot{nonce: f.nonce(), buttons: f.buttons()}}
+	if f.Content != nil {
+		p.text = *f.Content
+	}
+	if ref := f.Reference; ref != nil {
+		switch {
+		case room.find(ref.Message) != nil:
+			p.replyTo = ref.Message
+		case ref.Must == nil || *ref.Must:
+			return nil, badForm("message_reference", "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message")
+		}
+	}
+	for _, file := range files {
+		p.files = append(p.files, s.keep(room.ID, file))
+	}
+	p.pings = pings(p.text, p.replyTo, f.Mentions)
+	s.add(room, p)
+	s.publish("MESSAGE_CREATE", room, p)
+	return s.postJSON(room, p), nil
+}
+
+// repeated finds the bot's message that has this nonce.
+func (r *room) repeated(nonce string, now time.Time) *post {
+	for _, p := range slices.Backward(r.posts) {
+		if now.Sub(p.at) > nonceLife {
+			return nil
+		}
+		if p.author == BotID && p.nonce == nonce {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Server) editMessage(r *request) (any, *apiError) {
+	room, p, e := s.postAt(r)
+	if e != nil {
+		return nil, e
+	}
+	if p.author != BotID {
+		return nil, no(http.StatusForbidden, 50005, "Cannot edit a message authored by another user")
+	}
+	f, files, e := r.read()
+	if e != nil {
+		return nil, e
+	}
+	if e := f.check(files); e != nil {
+		return nil, e
+	}
+	if f.Content != nil && *f.Content == "" && len(p.files) == 0 {
+		return nil, no(http.StatusBadRequest, 50006, "Cannot send an empty message")
+	}
+	if f.Content != nil {
+		p.text = *f.Content
+	}
+	if f.Components != nil {
+		p.buttons = f.buttons()
+	}
+	p.pings = append(p.pings, pings(p.text, "", f.Mentions)...)
+	p.edited = s.opts.Now()
+	p.edits++
+	s.publish("MESSAGE_UPDATE", room, p)
+	return s.postJSON(room, p), nil
+}
+
+func (s *Server) deleteMessage(r *request) (any, *apiError) {
+	room, p, e := s.postAt(r)
+	if e != nil {
+		return nil, e
+	}
+	if p.author != BotID {
+		return nil, no(http.StatusForbidden, 50013, "Missing Permissions")
+	}
+	room.posts = slices.DeleteFunc(room.posts, func(other *post) bool { return other == p })
+	gone := map[string]any{"id": p.id, "channel_id": room.ID}
+	if room.guild != "" {
+		gone["guild_id"] = room.guild
+	}
+	s.push("MESSAGE_DELETE", intentGuildMessages|intentDirectMessages, func(int) any { return maps.Clone(gone) })
+	s.news.Tell()
+	return nil, nil
+}
+
+func (s *Server) typing(r *request) (any, *apiError) {
+	_, e := s.at(r)
+	return nil, e
+}
+
+func (s *Server) react(r *request) (any, *apiError) {
+	_, p, e := s.postAt(r)
+	if e != nil {
+		return nil, e
+	}
+	emoji := r.PathValue("emoji")
+	if len(emoji) < 3 { // no emoji of one or two bytes
+		return nil, no(http.StatusBadRequest, 10014, "Unknown Emoji")
+	}
+	if !slices.Contains(p.reactions, emoji) {
+		p.reactions = append(p.reactions, emoji)
+	}
+	s.news.Tell()
+	return nil, nil
+}
+
+func (s *Server) unreact(r *request) (any, *apiError) {
+	_, p, e := s.postAt(r)
+	if e != nil {
+		return nil, e
+	}
+	p.reactions = slices.DeleteFunc(p.reactions, func(had string) bool { return had == r.PathValue("emoji") })
+	s.news.Tell()
+	return nil, nil
+}
+
+func (s *Server) getCommands(r *request) (any, *apiError) {
+	if r.PathValue("app") != BotID {
+		return nil, no(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
+	}
+	return []any{}, nil
+}
+
+// putCommands replaces the list of commands.
+func (s *Server) putCommands(r *request) (any, *apiError) {
+	if r.PathValue("app") != BotID {
+		return nil, no(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
+	}
+	var all []command
+	if e := decode(r.body, &all); e != nil {
+		return nil, e
+	}
+	seen := map[string]bool{}
+	for i, c := range all {
+		field := fmt.Sprint(i)
+		switch {
+		case !commandName.MatchString(c.Name) || seen[c.Name]:
+			return nil, badForm(field, "STRING_TYPE_REGEX", "String value did not match validation regex.")
+		case c.Type == 1 && (c.Description == "" || len([]rune(c.Description)) > 100):
+			return nil, badForm(field, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
+		}
+		for locale, text := range c.Localized {
+			if !locales[locale] || len([]rune(text)) > 100 {
+				return nil, badForm(field, "BASE_TYPE_CHOICES", "Value must be one of the locales.")
+			}
+		}
+		for _, o := range c.Options {
+			if !commandName.MatchString(o.Name) || o.Description == "" {
+				return nil, badForm(field, "STRING_TYPE_REGEX", "String value did not match validation regex.")
+			}
+		}
+		seen[c.Name] = true
+	}
+	s.record.commands = r.body
+	return all, nil
+}

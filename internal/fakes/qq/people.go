@@ -1,0 +1,221 @@
+package qq
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Prefixes of chats.
+const (
+	direct = "c2c:"
+	groups = "group:"
+)
+
+// AddPerson makes a user who has the bot as a friend; the chat is
+// "c2c:<openid>".
+func (s *Server) AddPerson(openid, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rooms[direct+openid] = &room{id: direct + openid, name: name, windows: map[string]*window{}}
+}
+
+// AddGroup makes a group with the bot in it; the chat is "group:<openid>".
+func (s *Server) AddGroup(openid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rooms[groups+openid] = &room{id: groups + openid, windows: map[string]*window{}}
+}
+
+// Said is what a person writes.
+type Said struct {
+	Chat  string
+	From  string // openid of the member, in groups
+	Text  string
+	Files []File
+	Quote string // ref_idx of the quoted message
+	At    time.Time
+	// All: the group's bot may read every message, and this one does not
+	// mention it. Without it a message in a group mentions the bot.
+	All bool
+	// Fields are more fields of the event, as they go over the wire.
+	Fields map[string]any
+}
+
+// Say lets a person write and returns the message's id.
+func (s *Server) Say(m Said) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.room(m.Chat)
+	r.last++
+	if m.At.IsZero() {
+		m.At = s.opts.Now()
+	}
+	id := fmt.Sprintf("ROBOT1.0_FAKE%s.%06d!", strings.Trim(r.id[len(r.id)-4:], ":"), r.last)
+	d := map[string]any{"id": id, "content": m.Text, "timestamp": m.At.In(time.FixedZone("CST", 8*3600)).Format(time.RFC3339)}
+	kind := "C2C_MESSAGE_CREATE"
+	if openid, ok := strings.CutPrefix(r.id, groups); ok {
+		kind = "GROUP_AT_MESSAGE_CREATE"
+		d["group_openid"], d["content"] = openid, " "+m.Text
+		d["author"] = map[string]any{"id": m.From, "member_openid": m.From}
+		if m.All {
+			kind, d["content"] = "GROUP_MESSAGE_CREATE", m.Text
+		}
+	} else {
+		openid := strings.TrimPrefix(r.id, direct)
+		d["author"] = map[string]any{"id": openid, "user_openid": openid, "username": r.name}
+	}
+	ext := []string{fmt.Sprintf("msg_idx=REFIDX_IN%d", s.store.number())}
+	if m.Quote != "" {
+		ext = append(ext, "ref_msg_idx="+m.Quote)
+	}
+	d["message_scene"] = map[string]any{"source": "default", "ext": ext}
+	if len(m.Files) > 0 {
+		var list []any
+		for _, f := range m.Files {
+			list = append(list, s.incoming(f))
+		}
+		d["attachments"] = list
+	}
+	for k, v := range m.Fields {
+		d[k] = v
+	}
+	s.emit(kind, d)
+	r.windows[id] = &window{at: m.At, seqs: map[uint32]bool{}}
+	return id
+}
+
+// incoming stores a file where the bot can fetch it.
+func (s *Server) incoming(f File) map[string]any {
+	at := s.serve(f)
+	a := map[string]any{"filename": f.Name, "size": len(f.Data), "url": at, "content_type": f.MIME}
+	switch f.Kind {
+	case "", "file":
+		a["content_type"] = "file"
+	case "voice":
+		a["content_type"], a["asr_refer_text"], a["voice_wav_url"] = "voice", f.Words, at
+	}
+	return a
+}
+
+func (s *Server) serve(f File) string {
+	n := fmt.Sprint(s.store.number())
+	s.store.files[n] = f
+	return s.base + "/download/" + n + "/" + url.PathEscape(f.Name)
+}
+
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	f, ok := s.store.files[r.PathValue("id")]
+	s.mu.Unlock()
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(f.Data) // the client may be gone
+}
+
+// Press lets somebody press the button with this data under a message, and
+// returns the id of the press. In a group from is the member.
+func (s *Server) Press(chat, from, message, data string) (id string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.room(chat)
+	for _, m := range r.messages {
+		if m.ID != message {
+			continue
+		}
+		for _, row := range m.Keyboard {
+			for _, b := range row {
+				if b.Data == data {
+					return s.press(r, m, from, b), nil
+				}
+			}
+		}
+		return "", fmt.Errorf("press %q: message %q has the buttons %v", data, message, m.Keyboard)
+	}
+	return "", fmt.Errorf("press %q: chat %s shows no message %q", data, chat, message)
+}
+
+func (s *Server) press(r *room, m *Message, from string, b Button) string {
+	id := fmt.Sprintf("30540ff7-9d8f-4737-83f1-%012d", s.store.number())
+	s.store.presses[id] = false
+	d := map[string]any{
+		"id": id, "type": 11, "version": 1, "application_id": s.opts.AppID, "timestamp": s.opts.Now().Format(time.RFC3339),
+		"data": map[string]any{"type": 11, "resolved": map[string]any{"button_data": b.Data, "button_id": b.id, "user_id": from}},
+	}
+	if openid, ok := strings.CutPrefix(r.id, groups); ok {
+		d["chat_type"], d["scene"], d["group_openid"], d["group_member_openid"] = 1, "group", openid, from
+	} else {
+		d["chat_type"], d["scene"], d["user_openid"] = 2, "c2c", strings.TrimPrefix(r.id, direct)
+	}
+	event := s.emit("INTERACTION_CREATE", d)
+	r.windows[event] = &window{event: true, at: s.opts.Now(), seqs: map[uint32]bool{}}
+	// One press spends the buttons of its group.
+	var left [][]Button
+	for _, row := range m.Keyboard {
+		var buttons []Button
+		for _, other := range row {
+			if b.group == "" || other.group != b.group {
+				buttons = append(buttons, other)
+			}
+		}
+		if len(buttons) > 0 {
+			left = append(left, buttons)
+		}
+	}
+	m.Keyboard = left
+	return id
+}
+
+// Befriend adds the bot (again): FRIEND_ADD, or GROUP_ADD_ROBOT for a group.
+// It returns the event's id.
+func (s *Server) Befriend(chat string) string {
+	return s.relate(chat, "FRIEND_ADD", "GROUP_ADD_ROBOT", false)
+}
+
+// Refuse switches active messages off, Accept on again.
+func (s *Server) Refuse(chat string) string {
+	return s.relate(chat, "C2C_MSG_REJECT", "GROUP_MSG_REJECT", true)
+}
+
+// Accept switches active messages on.
+func (s *Server) Accept(chat string) string {
+	return s.relate(chat, "C2C_MSG_RECEIVE", "GROUP_MSG_RECEIVE", false)
+}
+
+func (s *Server) relate(chat, private, group string, closed bool) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.room(chat)
+	r.closed = closed
+	openid, isGroup := strings.CutPrefix(chat, groups)
+	kind, d := private, map[string]any{"openid": strings.TrimPrefix(chat, direct), "timestamp": s.opts.Now().Unix()}
+	if isGroup {
+		kind, d = group, map[string]any{"group_openid": openid, "op_member_openid": "FAKEOPERATOR", "timestamp": s.opts.Now().Unix()}
+	}
+	id := s.emit(kind, d)
+	if !closed {
+		r.windows[id] = &window{event: true, at: s.opts.Now(), seqs: map[uint32]bool{}}
+	}
+	return id
+}
+
+// Face is how QQ's clients write a face into a text.
+func Face(name string) string {
+	ext := base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf(`{"text":%q}`, name)))
+	return fmt.Sprintf(`<faceType=1,faceId="13",ext="%s">`, ext)
+}
+
+// room finds a chat that the test has made.
+func (s *Server) room(id string) *room {
+	r, ok := s.rooms[id]
+	if !ok {
+		panic(fmt.Sprintf("qq fake: there is no chat %q: call AddPerson or AddGroup first", id))
+	}
+	return r
+}

@@ -1,0 +1,282 @@
+package mcp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+const (
+	exitWait = 2 * time.Second // for a started server to end: each of asking, telling and killing
+	maxStray = 16 << 10        // bytes of one line of the error output that are looked at
+	logRunes = 1000            // of such a line are logged
+	sayRunes = 200             // of such a line stand in an error
+	sayLines = 10              // lines of it stand in an error
+)
+
+// child is a started server. It is in a process group that is killed as a
+// whole: npx and shells start children.
+type child struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   io.ReadCloser
+	stray io.ReadCloser // its error output
+	heard chan struct{} // closed when that has ended
+	last  tail          // of it
+	life  *lifeline     // nil: there is none
+}
+
+// launch starts the server.
+func (s *server) launch() (c *child, err error) {
+	c = &child{cmd: exec.Command(s.cfg.Command, s.cfg.Args...), heard: make(chan struct{})}
+	if c.cmd.Err != nil { // there is no such program
+		return nil, c.cmd.Err
+	}
+	if c.cmd.Dir, err = s.folder(); err != nil {
+		return nil, err
+	}
+	c.cmd.Env = s.environment()
+	var errs [3]error
+	c.in, errs[0] = c.cmd.StdinPipe()
+	c.out, errs[1] = c.cmd.StdoutPipe()
+	c.stray, errs[2] = c.cmd.StderrPipe()
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.life, err = newLifeline(); err != nil {
+		s.opt.Log.Debug("mcp server may outlive a bot that is killed", "err", err)
+	} else {
+		c.cmd.SysProcAttr.Pgid = c.life.cmd.Process.Pid
+	}
+	if err := c.cmd.Start(); err != nil {
+		if c.life != nil {
+			c.life.cut()
+		}
+		return nil, err
+	}
+	go func() {
+		defer close(c.heard)
+		s.listen(c)
+	}()
+	return c, nil
+}
+
+// folder makes the server's working folder. It is not the workspace: npx, node
+// and python load code from where they are started, and the agent may write in
+// the workspace.
+func (s *server) folder() (string, error) {
+	if s.opt.Dir == "" {
+		return "", errors.New("there is no place for working folders")
+	}
+	dir := filepath.Join(s.opt.Dir, s.cfg.Name)
+	if err := makeFolder(dir); err != nil {
+		return "", fmt.Errorf("make its working folder: %w", err)
+	}
+	if err := syscall.Access(dir, 7); err != nil { // R_OK, W_OK, X_OK
+		return "", fmt.Errorf("its working folder %s cannot be used by this user (uid %d): %w; run: chown -R %d:%d %s",
+			dir, os.Getuid(), err, os.Getuid(), os.Getgid(), dir)
+	}
+	return dir, nil
+}
+
+// makeFolder makes a folder and those above it. When root does, as with sudo
+// bot doctor, they belong to whom the folder above them belongs: the bot runs
+// as another user.
+func makeFolder(dir string) error {
+	isThere := func() bool {
+		info, err := os.Stat(dir)
+		return err == nil && info.IsDir()
+	}
+	above := filepath.Dir(dir)
+	if isThere() || dir == above {
+		return nil
+	}
+	if err := makeFolder(above); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		if errors.Is(err, fs.ErrExist) && isThere() { // another server's start was faster
+			return nil
+		}
+		return err
+	}
+	info, err := os.Stat(above)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return os.Lchown(dir, int(st.Uid), int(st.Gid))
+	}
+	return nil
+}
+
+// environment is what a started server sees: never the bot's keys.
+func (s *server) environment() []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for name, value := range s.cfg.Env {
+		env = append(env, name+"="+string(value))
+	}
+	return env
+}
+
+// end asks the server to end, which MCP does by closing its input, and kills
+// what is left. It returns how the server ended, unless it had to be told, and
+// what it wrote last.
+func (c *child) end() string {
+	_ = c.in.Close() // closed already, if the connection failed
+	gone := make(chan struct{})
+	how := ""
+	go func() {
+		defer close(gone)
+		state, _ := c.cmd.Process.Wait() // not Cmd.Wait, which would close what is still read
+		how = "; " + state.String()
+	}()
+	said := ""
+	if soon(gone) {
+		said = how
+	} else {
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		soon(gone)
+	}
+	c.kill()
+	soon(gone)
+	soon(c.heard) // what has left the group may keep the pipe open
+	_, _ = c.stray.Close(), c.out.Close()
+	<-c.heard
+	if last := c.last.String(); last != "" {
+		said += "; it wrote: " + last
+	}
+	return said
+}
+
+// soon waits for what should happen within exitWait.
+func soon(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(exitWait):
+		return false
+	}
+}
+
+// kill kills the whole group.
+func (c *child) kill() {
+	if c.life != nil {
+		c.life.cut()
+		return
+	}
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // gone already, most of the time
+}
+
+// listen logs what a server writes to its error output and keeps the end of it.
+func (s *server) listen(c *child) {
+	lines := bufio.NewReaderSize(c.stray, maxStray)
+	for {
+		line, more, err := lines.ReadLine()
+		if err != nil {
+			return
+		}
+		text := s.opt.Redact(plain(string(line)))
+		s.opt.Log.Debug("mcp server says", "text", clip(text, logRunes))
+		c.last.add(text)
+		for more && err == nil { // what is too long must not block the server
+			_, more, err = lines.ReadLine()
+		}
+	}
+}
+
+// tail keeps the last lines of the error output.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// add keeps a line. Empty ones and the places of Node's stack traces would push
+// out the reason, which stands above them.
+func (t *tail) add(line string) {
+	line = clip(strings.TrimSpace(line), sayRunes)
+	if line == "" || strings.HasPrefix(line, "at ") {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	t.lines = slices.Delete(t.lines, 0, max(0, len(t.lines)-sayLines))
+}
+
+// String is the lines in one.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, " | ")
+}
+
+var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+
+// plain takes out what is not to be seen but may steer a terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, colours.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), ""))
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+// lifeline is a shell that leads the server's process group and kills it when
+// its input ends: when this program dies, however that happens. A server that
+// hangs would not notice, and PR_SET_PDEATHSIG would reach npx but not what it
+// started, and not exist elsewhere than on Linux.
+type lifeline struct {
+	cmd *exec.Cmd
+	in  io.Closer
+}
+
+func newLifeline() (*lifeline, error) {
+	cmd := exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; read _; kill -KILL 0")
+	cmd.Dir, cmd.Env = "/", []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &lifeline{cmd, in}, nil
+}
+
+// cut kills the group with all in it.
+func (l *lifeline) cut() {
+	_ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL)
+	_ = l.in.Close()
+	_ = l.cmd.Wait()
+}

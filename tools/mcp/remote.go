@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"magpie/chat"
+	"magpie/tools"
+)
+
+const (
+	maxName        = 64   // of a tool, what models take
+	maxDescription = 4000 // runes: a server may not fill the prompt
+)
+
+// remote is one tool of a server.
+type remote struct {
+	server *server
+	name   string // as the server calls it
+	spec   tools.Spec
+}
+
+var _ tools.Tool = (*remote)(nil)
+
+// Spec implements tools.Tool.
+func (r *remote) Spec() tools.Spec { return r.spec }
+
+// Call implements tools.Tool.
+func (r *remote) Call(ctx context.Context, _ tools.Scope, args json.RawMessage) (tools.Result, error) {
+	session, trouble := r.server.current()
+	if session == nil {
+		if trouble == "" {
+			trouble = "it has not connected yet"
+		}
+		return tools.Result{}, tools.Errorf(tools.Failed, "the MCP server %s is not connected (%s); it is tried again, go on without it for now", r.server.cfg.Name, trouble)
+	}
+	answer, err := session.CallTool(ctx, &sdk.CallToolParams{Name: r.name, Arguments: args})
+	if err != nil {
+		if ctx.Err() != nil {
+			return tools.Result{}, context.Cause(ctx)
+		}
+		return tools.Result{}, tools.Errorf(tools.Failed, "the MCP server %s refused or lost the call: %w", r.server.cfg.Name, r.server.clean(err))
+	}
+	text, files, err := r.read(ctx, answer)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if answer.IsError {
+		if strings.TrimSpace(text) == "" {
+			text = "the tool failed and did not say why"
+		}
+		return tools.Result{}, tools.Errorf(tools.Failed, "%s", r.server.opt.Redact(text))
+	}
+	return tools.Result{Text: text, Attachments: files}, nil
+}
+
+// read turns what a server answers into text and files.
+func (r *remote) read(ctx context.Context, answer *sdk.CallToolResult) (string, []chat.Attachment, error) {
+	var parts []string
+	var files []chat.Attachment
+	for _, c := range answer.Content {
+		switch c := c.(type) {
+		case *sdk.TextContent:
+			parts = append(parts, c.Text)
+		case *sdk.ImageContent:
+			note, file := r.keep(ctx, c.Data, c.MIMEType, chat.Image)
+			parts, files = append(parts, note), append(files, file...)
+		case *sdk.AudioContent:
+			note, file := r.keep(ctx, c.Data, c.MIMEType, chat.Audio)
+			parts, files = append(parts, note), append(files, file...)
+		case *sdk.ResourceLink:
+			parts = append(parts, fmt.Sprintf("[resource %s %s]", c.Name, c.URI))
+		case *sdk.EmbeddedResource:
+			if c.Resource != nil {
+				parts = append(parts, resource(c.Resource))
+			}
+		default:
+			parts = append(parts, fmt.Sprintf("[content of a kind that is not known: %T]", c))
+		}
+	}
+	text := strings.Join(parts, "\n")
+	if text == "" && answer.StructuredContent != nil {
+		raw, err := json.Marshal(answer.StructuredContent)
+		if err != nil {
+			return "", nil, fmt.Errorf("the structured answer of %s: %w", r.name, err)
+		}
+		text = string(raw)
+	}
+	return text, files, nil
+}
+
+func resource(res *sdk.ResourceContents) string {
+	if res.Text != "" || len(res.Blob) == 0 {
+		return fmt.Sprintf("[resource %s]\n%s", res.URI, res.Text)
+	}
+	return fmt.Sprintf("[resource %s: %s, %d bytes]", res.URI, res.MIMEType, len(res.Blob))
+}
+
+// keep stores a file for the model to look at.
+func (r *remote) keep(ctx context.Context, data []byte, mime string, kind chat.Kind) (note string, files []chat.Attachment) {
+	note = fmt.Sprintf("[%s, %s, %d bytes]", kind, mime, len(data))
+	if r.server.opt.Media == nil || len(data) == 0 {
+		return note, nil
+	}
+	ref, size, err := r.server.opt.Media.Put(ctx, r.spec.Name, mime, bytes.NewReader(data))
+	if err != nil {
+		return note + " (could not be kept)", nil
+	}
+	return note, []chat.Attachment{{Kind: kind, Name: r.spec.Name, MIME: mime, Size: size, Ref: ref}}
+}
+
+// localName is mcp_<server>_<tool> with other characters than models take
+// replaced, cut to 64 with a hash where it is longer or taken.
+func localName(server, tool string, taken map[string]bool) string {
+	name := "mcp_" + strings.Map(safe, server) + "_" + strings.Map(safe, tool)
+	if len(name) > maxName || taken[name] {
+		sum := sha256.Sum256([]byte(server + "\x00" + tool))
+		tail := "_" + hex.EncodeToString(sum[:4])
+		name = name[:min(len(name), maxName-len(tail))] + tail
+	}
+	taken[name] = true
+	return name
+}
+
+func safe(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+		return r
+	}
+	return '_'
+}
+
+func describe(server string, t *sdk.Tool) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(t.Description, "\uFFFD"))
+	if text == "" {
+		text = strings.TrimSpace(t.Title)
+	}
+	if r := []rune(text); len(r) > maxDescription {
+		text = string(r[:maxDescription]) + "…"
+	}
+	return strings.TrimSpace(text + "\n(A tool of the MCP server " + server + ".)")
+}

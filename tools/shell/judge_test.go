@@ -1,0 +1,44 @@
+package shell_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"magpie/tools"
+	"magpie/tools/shell"
+)
+
+// yes approves of everything and notes what it was asked.
+type yes struct{ asked []string }
+
+func (y *yes) Approve(_ context.Context, _ tools.Scope, _ tools.Spec, args json.RawMessage) error {
+	y.asked = append(y.asked, string(args))
+	return nil
+}
+
+// Nobody is asked to approve of a command that can only fail.
+func TestJudgedBeforeAsked(t *testing.T) {
+	r := build(t, shell.Config{}, shell.Deps{})
+	reg := &tools.Registry{}
+	if err := reg.Register(r.shell.Tool()); err != nil {
+		t.Fatal(err)
+	}
+	person := &yes{}
+	e := tools.NewExecutor(reg, &tools.Options{Approver: person})
+	for args, words := range map[string]string{
+		`{"command":"rm -rf ."}`:                      "security",
+		`{"command":" "}`:                             "empty",
+		`{"command":"ls","working_dir":"missing"}`:    "missing",
+		`{"command":"ls","timeout":1,"timeout_ms":1}`: "both given",
+	} {
+		res := e.Run(t.Context(), tools.Scope{CallID: "c", Tainted: true}, "exec", args)
+		if res.OK || !strings.Contains(res.Text, words) || len(person.asked) > 0 {
+			t.Errorf("%s: %s; asked %q", args, res.Text, person.asked)
+		}
+	}
+	if res := e.Run(t.Context(), tools.Scope{CallID: "c", Tainted: true}, "exec", `{"command":"echo hi"}`); !res.OK || len(person.asked) != 1 {
+		t.Errorf("a good one: %s; asked %q", res.Text, person.asked)
+	}
+}

@@ -1,0 +1,43 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch = unix.AUDIT_ARCH_X86_64
+	// lastCall is the newest system call that this package knows; later ones
+	// are answered as if the kernel were older.
+	lastCall = unix.SYS_FILE_SETATTR
+)
+
+// The calls that newer architectures do not have.
+
+func oldFileCalls() []uint32 {
+	return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
+}
+
+func oldForks() []uint32 { return []uint32{unix.SYS_FORK, unix.SYS_VFORK} }
+
+func oldForbidden() []uint32 {
+	return []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_LOOKUP_DCOOKIE}
+}
+
+// oldFileCall writes an old call as the new one it is a case of.
+func oldFileCall(q *question) {
+	switch q.nr {
+	case unix.SYS_CHMOD:
+		q.become(unix.SYS_FCHMODAT, atCwd, q.args[0], q.args[1])
+	case unix.SYS_CHOWN:
+		q.become(unix.SYS_FCHOWNAT, atCwd, q.args[0], q.args[1], q.args[2])
+	case unix.SYS_LCHOWN:
+		q.become(unix.SYS_FCHOWNAT, atCwd, q.args[0], q.args[1], q.args[2], unix.AT_SYMLINK_NOFOLLOW)
+	case unix.SYS_UTIME:
+		q.become(unix.SYS_UTIMENSAT, atCwd, q.args[0], q.args[1])
+		q.times = wholeSeconds
+	case unix.SYS_UTIMES:
+		q.become(unix.SYS_UTIMENSAT, atCwd, q.args[0], q.args[1])
+		q.times = microseconds
+	case unix.SYS_FUTIMESAT:
+		q.become(unix.SYS_UTIMENSAT, q.args[0], q.args[1], q.args[2])
+		q.times = microseconds
+	}
+}

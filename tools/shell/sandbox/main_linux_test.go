@@ -1,0 +1,21 @@
+package sandbox_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"magpie/tools/shell/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		os.Exit(1)
+	}
+	if os.Getenv(childVariable) != "" {
+		child()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}

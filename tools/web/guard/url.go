@@ -1,0 +1,112 @@
+package guard
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"magpie/tools"
+)
+
+const maxURL = 8192 // bytes; servers refuse longer ones
+
+// URL reads a URL that a model wrote and judges it by its text: http or https,
+// with a host that is a name or an address in its usual form. "example.org/a"
+// gets its https://.
+func URL(text string) (*url.URL, error) {
+	text = strings.TrimSpace(text)
+	if len(text) > maxURL {
+		return nil, tools.Errorf(tools.InvalidArgs, "the URL is longer than %d bytes", maxURL)
+	}
+	if !strings.Contains(text, "://") && strings.Contains(text, ".") && !hasScheme(text) {
+		text = "https://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, tools.Errorf(tools.InvalidArgs, "this is no URL; want one such as https://example.org/page")
+	}
+	return u, check(u)
+}
+
+// hasScheme tells file:a.b and mailto:a@b.c from a.b:80/c.
+func hasScheme(text string) bool {
+	scheme, rest, ok := strings.Cut(text, ":")
+	return ok && !strings.ContainsAny(scheme, "./") && (rest == "" || rest[0] < '0' || rest[0] > '9')
+}
+
+// check also judges where redirects lead.
+func check(u *url.URL) error {
+	u.Scheme = strings.ToLower(u.Scheme)
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return tools.Errorf(tools.Security, "%q URLs are not fetched; want http:// or https://", u.Scheme)
+	}
+	host, port := u.Hostname(), u.Port()
+	if host == "" {
+		return tools.Errorf(tools.InvalidArgs, "the URL names no host; want one such as https://example.org/page")
+	}
+	if strings.Contains(host, ":") { // an IPv6 address; the guard judges it when it is dialled
+		if _, err := netip.ParseAddr(host); err != nil {
+			return tools.Errorf(tools.InvalidArgs, "%q is no address", host)
+		}
+		return nil
+	}
+	ascii, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		if !plain(host) {
+			return tools.Errorf(tools.InvalidArgs, "%q is no host name", host)
+		}
+		ascii = strings.ToLower(host) // names with an underscore exist
+	}
+	if _, err := netip.ParseAddr(ascii); err != nil && numeric(ascii) {
+		return tools.Errorf(tools.Security, "the host %q is a disguised address; write addresses as in 93.184.216.34", host)
+	}
+	u.Host = ascii
+	if port != "" {
+		u.Host += ":" + port
+	}
+	return nil
+}
+
+func plain(host string) bool {
+	for _, c := range host {
+		if c > '~' || c <= ' ' || strings.ContainsRune(`/\:%@?#[]<>^|`, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// numeric says whether a host's last label is a number, as in 2130706433,
+// 0x7f.1 or 0177.0.0.1: browsers and some resolvers read these as addresses
+// (WHATWG URL, "ends in a number", read 2026-11-21).
+func numeric(host string) bool {
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	end := labels[len(labels)-1]
+	if hex, ok := strings.CutPrefix(end, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return end != "" && strings.Trim(end, "0123456789") == ""
+}
+
+// Normal writes a URL in its one spelling, so that a policy's pattern cannot be
+// passed by writing it another way: lower-case scheme and host without user,
+// final dot or usual port. What is no URL comes back as it is.
+func Normal(text string) string {
+	u, err := URL(text)
+	if err != nil {
+		return text
+	}
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	if port := u.Port(); port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	}
+	if !strings.Contains(u.Host, ":") {
+		u.Host = strings.TrimSuffix(u.Host, ".")
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
+}
