@@ -1,7 +1,6 @@
 package oss
 
 import (
-	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -122,9 +121,9 @@ func (b *Bucket) refusal(op string, resp *http.Response, body []byte) error {
 // passing reports whether an error may be gone at the next try: the network,
 // a checksum that differs, and answers of a service that has a problem or too
 // much to do.
-func passing(ctx context.Context, err error) bool {
+func passing(err error) bool {
 	var e *Error
-	if ctx.Err() != nil || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return false
 	}
 	switch e.Status {

@@ -120,7 +120,7 @@ func (b *Bucket) Put(ctx context.Context, f File) (string, error) {
 		if err == nil {
 			return b.url(key)
 		}
-		if try == putTries || !passing(ctx, err) {
+		if ctx.Err() == nil && (try == putTries || !passing(err)) {
 			return "", err
 		}
 		select {
