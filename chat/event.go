@@ -11,6 +11,8 @@ const (
 	TurnEnded     EventKind = "turn.ended"
 	TurnDelta     EventKind = "turn.delta"    // Text: the reply so far, whole
 	TurnProgress  EventKind = "turn.progress" // Text: one line about what goes on
+	TurnWaits     EventKind = "turn.waits"    // for a person's answer to a question
+	TurnGoesOn    EventKind = "turn.goes_on"  // after TurnWaits
 	ToolRequested EventKind = "tool.requested"
 	ToolCompleted EventKind = "tool.completed"
 	ToolFailed    EventKind = "tool.failed"

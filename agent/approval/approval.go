@@ -52,6 +52,9 @@ type Options struct {
 	Table   kv.Table
 	Buttons Buttons
 	Publish func(ctx context.Context, out chat.Outbound) error
+	// Waits is told that a call waits for a person, and that it no longer does;
+	// nil tells nobody.
+	Waits func(sc tools.Scope, waits bool)
 	// Admins are "<channel>:<sender id>" and may decide everything. Update
 	// replaces them.
 	Admins []string
@@ -92,6 +95,9 @@ func New(o Options) *Desk {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Waits == nil {
+		o.Waits = func(tools.Scope, bool) {}
+	}
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
 	}
@@ -112,6 +118,10 @@ func (d *Desk) Approve(ctx context.Context, sc tools.Scope, spec tools.Spec, arg
 	req, err := d.open(ctx, sc, spec, args)
 	if err != nil {
 		return fmt.Errorf("ask for approval: %w", err)
+	}
+	if req.Verdict == "" {
+		d.opt.Waits(sc, true)
+		defer d.opt.Waits(sc, false)
 	}
 	if req.Verdict == "" && !req.Asked {
 		if err := d.ask(ctx, sc, req); err != nil {

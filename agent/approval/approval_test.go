@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +29,7 @@ type counter struct {
 	table kv.Table
 	reg   *buttons.Registry
 	sent  chan chat.Outbound
+	told  told
 }
 
 var spec = tools.Spec{Name: "exec", Main: "command"}
@@ -36,6 +39,18 @@ var (
 	scop = tools.Scope{Addr: room, Sender: chat.Sender{ID: "ann"}, CallID: "s:1:0.0", Lang: "en", Zone: time.UTC}
 	args = json.RawMessage(`{"command":"make ünstall KEY"}`)
 )
+
+// told is what Waits was told.
+type told struct {
+	mu  sync.Mutex
+	all []bool
+}
+
+func (w *told) note(_ tools.Scope, waits bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, waits)
+}
 
 // tables are what outlives a process.
 type tables struct{ approvals, buttons kv.Memory }
@@ -48,6 +63,7 @@ func newCounter(t *tables) *counter {
 	c.Desk = approval.New(approval.Options{
 		Table: &t.approvals, Buttons: c.reg, Admins: []string{"telegram:root", "qq:boss"},
 		Redact: func(s string) string { return strings.ReplaceAll(s, "KEY", "***") },
+		Waits:  c.told.note,
 		Publish: func(_ context.Context, out chat.Outbound) error {
 			c.sent <- out
 			return nil
@@ -106,6 +122,9 @@ func TestButtons(t *testing.T) {
 		}
 		if err := <-done; err != nil {
 			t.Errorf("allowed: %v", err)
+		}
+		if !slices.Equal(c.told.all, []bool{true, false}) {
+			t.Errorf("told of the waiting: %v", c.told.all)
 		}
 		// The same call again, as after a crash: no second question.
 		if err := c.Approve(t.Context(), scop, spec, args); err != nil || len(c.sent) != 0 {

@@ -59,7 +59,7 @@ func (d *Dispatcher) handle(ctx context.Context, ev chat.Event, wg *sync.WaitGro
 	}
 	t := d.turns[key]
 	if t == nil {
-		if ev.Kind == chat.TurnEnded {
+		if ev.Kind == chat.TurnEnded || ev.Kind == chat.TurnWaits {
 			return
 		}
 		t = newTurn(d, ev)
@@ -92,6 +92,7 @@ type turn struct {
 	mu    sync.Mutex
 	text  string
 	ended bool
+	waits bool // for a person: no sign of work
 }
 
 func newTurn(d *Dispatcher, ev chat.Event) *turn {
@@ -110,12 +111,20 @@ func (t *turn) update(ev chat.Event) {
 		t.text = ev.Text
 	case chat.TurnEnded:
 		t.ended = true
+	case chat.TurnWaits, chat.TurnGoesOn:
+		t.waits = ev.Kind == chat.TurnWaits
 	}
 	t.mu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
 	default:
 	}
+}
+
+func (t *turn) waiting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waits
 }
 
 func (t *turn) state() (text string, ended bool) {
@@ -205,7 +214,7 @@ func (t *turn) typing() (first *time.Timer, every time.Duration) {
 // showTyping is a courtesy: it takes no place that a message may need, and its
 // failure is nobody's business.
 func (t *turn) showTyping(ctx context.Context) {
-	if !t.d.gov.spareCall(t.addr) {
+	if t.waiting() || !t.d.gov.spareCall(t.addr) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, typingTimeout)

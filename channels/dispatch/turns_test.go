@@ -26,9 +26,19 @@ func TestTyping(t *testing.T) {
 		if n := ch.log("typing"); n != 6 {
 			t.Errorf("%d times in 21 s, want 6 (each 4 s)", n)
 		}
-		d.Event(event(chat.TurnEnded, ""))
+		d.Event(event(chat.TurnWaits, ""))
 		pass(time.Minute)
 		if n := ch.log("typing"); n != 6 {
+			t.Errorf("typing while a person is asked: %d", n)
+		}
+		d.Event(event(chat.TurnGoesOn, ""))
+		pass(4 * time.Second)
+		if n := ch.log("typing"); n != 7 {
+			t.Errorf("no typing after the answer: %d", n)
+		}
+		d.Event(event(chat.TurnEnded, ""))
+		pass(time.Minute)
+		if n := ch.log("typing"); n != 7 {
 			t.Errorf("typing after the end: %d", n)
 		}
 		ev := event(chat.TurnStarted, "") // a turn whose end is lost

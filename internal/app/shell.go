@@ -71,9 +71,21 @@ func hidden(cfg *config.Config) []string {
 }
 
 // progress shows a line of a long call in its chat.
-func (t *toolbox) progress(sc tools.Scope, line string) {
+func (t *toolbox) progress(sc tools.Scope, line string) { t.tell(sc, chat.TurnProgress, line) }
+
+// waits says in the chat of a call that it waits for a person, or no longer.
+func (t *toolbox) waits(sc tools.Scope, waits bool) {
+	kind := chat.TurnGoesOn
+	if waits {
+		kind = chat.TurnWaits
+	}
+	t.tell(sc, kind, "")
+}
+
+// tell publishes what happens in the turn of a call.
+func (t *toolbox) tell(sc tools.Scope, kind chat.EventKind, text string) {
 	t.p.bus.Publish(chat.Event{
-		V: chat.Version, Kind: chat.TurnProgress, At: time.Now(), Addr: sc.Place(), Trace: sc.Trace, Turn: sc.Turn, Text: line,
+		V: chat.Version, Kind: kind, At: time.Now(), Addr: sc.Place(), Trace: sc.Trace, Turn: sc.Turn, Text: text,
 		Quiet: sc.FromJob,
 	})
 }

@@ -73,7 +73,7 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 		noticeAction: p.pressNotice,
 	}})
 	t.desk = approval.New(approval.Options{
-		Table: p.bus.Table("approvals"), Buttons: t.buttons, Publish: p.bus.PublishOutbound,
+		Table: p.bus.Table("approvals"), Buttons: t.buttons, Publish: p.bus.PublishOutbound, Waits: t.waits,
 		Admins: p.cfg.Security.Admins, Redact: t.redact.Text,
 	})
 	defer func() {
