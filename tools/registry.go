@@ -38,7 +38,13 @@ func (r *Registry) Register(t Tool) error { return r.RegisterAll(t) }
 
 // RegisterAll adds all of the tools or, when one is refused, none; the error
 // names every refused one.
-func (r *Registry) RegisterAll(all ...Tool) error {
+func (r *Registry) RegisterAll(all ...Tool) error { return r.register(false, all) }
+
+// Replace puts a tool in the place of the one that has its name, so that no
+// call finds none in between. When it is refused, the old one stays.
+func (r *Registry) Replace(t Tool) error { return r.register(true, []Tool{t}) }
+
+func (r *Registry) register(replace bool, all []Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fresh, taken := map[string]*entry{}, map[string]bool{}
@@ -51,7 +57,8 @@ func (r *Registry) RegisterAll(all ...Tool) error {
 		}
 		name := e.spec.Name
 		for _, n := range append([]string{name}, e.spec.Also...) {
-			if r.find(n) != nil || taken[n] {
+			old := r.find(n)
+			if old != nil && (!replace || old.spec.Name != name) || taken[n] {
 				errs = append(errs, fmt.Errorf("register tool %q: %q: %w", name, n, ErrDuplicate))
 			}
 			taken[n] = true

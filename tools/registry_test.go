@@ -124,6 +124,9 @@ func TestRegistry(t *testing.T) {
 	if d := cmp.Diff([]string{"b"}, names(reg.ListByCategory(tools.File))); d != "" {
 		t.Error(d)
 	}
+	if err := reg.Replace(simple("b", tools.System)); err != nil || len(reg.ListByCategory(tools.System)) != 2 {
+		t.Errorf("b has not become another one: %v", err)
+	}
 	if tool, ok := reg.Get("a"); !ok || tool.Spec().Name != "a" {
 		t.Errorf("get a: %v", ok)
 	}

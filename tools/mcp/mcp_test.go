@@ -143,9 +143,12 @@ func (w *world) until(what string, is func() bool) {
 	}
 }
 
+// has waits for a tool, and for all others of its server.
 func (w *world) has(name string) {
 	w.t.Helper()
-	w.until("the tool "+name, func() bool { return w.reg.Has(name) })
+	w.until("the tool "+name, func() bool {
+		return w.reg.Has(name) && slices.ContainsFunc(w.States(), func(s mcp.State) bool { return slices.Contains(s.Tools, name) })
+	})
 }
 
 func (w *world) call(name, args string) tools.Result {

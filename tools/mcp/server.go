@@ -187,8 +187,8 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 	return nil
 }
 
-// register brings the registry to the list. A tool that is still the same stays
-// where it is, so that no call misses it.
+// register brings the registry to the list. A tool that stands already is there
+// all the time, so that no call misses it.
 func (s *server) register(list []*sdk.Tool) (names, skipped []string) {
 	s.mu.Lock()
 	before := s.registered
@@ -207,10 +207,11 @@ func (s *server) register(list []*sdk.Tool) (names, skipped []string) {
 		name := tool.spec.Name
 		old, stands := before[name]
 		if !stands || !reflect.DeepEqual(old, tool.spec) {
+			put := s.opt.Registry.Register
 			if stands {
-				s.opt.Registry.Unregister(name)
+				put = s.opt.Registry.Replace
 			}
-			if err := s.opt.Registry.Register(tool); err != nil {
+			if err := put(tool); err != nil {
 				skip(t.Name, err)
 				continue
 			}
