@@ -41,16 +41,25 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// connected waits until a bot has connected and listens.
-func connected(ctx context.Context, t *testing.T, s *fake.Server) {
+// until waits for what announces itself by nothing.
+func until(ctx context.Context, t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for _, _, pings := s.Lines(); pings == 0; _, _, pings = s.Lines() {
+	for !is() {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
-			t.Fatal("the bot did not connect")
+			t.Fatal("never: " + what)
 		}
 	}
+}
+
+// connected waits for a bot on the long connection.
+func connected(ctx context.Context, t *testing.T, s *fake.Server) {
+	t.Helper()
+	until(ctx, t, "a connection", func() bool {
+		_, _, pings := s.Lines()
+		return pings > 0
+	})
 }
 
 // TestNodeSDK lets a bot on the platform's Node.js SDK talk with the fake: long
@@ -102,9 +111,10 @@ func TestNodeSDK(t *testing.T) {
 			t.Errorf("file %d: %+v", i, m.File)
 		}
 	}
-	for n := 1; n > 0 && ctx.Err() == nil; time.Sleep(time.Millisecond) {
-		n, _ = s.Pending() // the last acknowledgement may come after what it stands for
-	}
+	until(ctx, t, "the last acknowledgement, after what it is for", func() bool {
+		n, _ := s.Pending()
+		return n == 0
+	})
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
