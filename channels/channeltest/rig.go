@@ -17,7 +17,7 @@ import (
 
 const (
 	// patience bounds every wait of the suite.
-	patience = time.Minute
+	patience = 3 * time.Minute
 	// look is the pause between two looks at a state that has no event.
 	look = 2 * time.Millisecond
 )
