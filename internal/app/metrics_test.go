@@ -73,16 +73,6 @@ func (b *bot) sent() {
 	b.empty(`queue="out"`)
 }
 
-// idle waits until no turn runs: its answer is shown before its end.
-func (b *bot) idle() {
-	b.t.Helper()
-	var body string
-	b.until("no turn runs", func() bool {
-		_, body = b.get("/metrics")
-		return metric(b.t, body, "magpie_turns_running") == 0
-	}, func() string { return body })
-}
-
 func (b *bot) empty(queue string) {
 	b.t.Helper()
 	var body string
