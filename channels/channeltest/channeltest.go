@@ -48,6 +48,9 @@ type Harness struct {
 	// Fail makes the next call that sends text go wrong, and reports whether
 	// the platform can go wrong like this.
 	Fail func(t *testing.T, f Fault) bool
+	// Sends is how many calls that send text have come to the platform; it is
+	// needed for the faults that hang.
+	Sends func() int
 	// Press lets a person press the button that has this data.
 	Press func(t *testing.T, a chat.Address, messageID, data string)
 	// Cut breaks the connection on which the channel receives, once.

@@ -17,9 +17,7 @@ import (
 
 const (
 	// patience bounds every wait of the suite.
-	patience = 15 * time.Second
-	// giveUp is how long a caller waits for an answer that never comes.
-	giveUp = 250 * time.Millisecond
+	patience = 3 * time.Minute
 	// look is the pause between two looks at a state that has no event.
 	look = 2 * time.Millisecond
 )

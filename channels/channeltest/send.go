@@ -131,10 +131,7 @@ func (r *rig) ambiguous() {
 		if !r.h.Fail(r.t, f) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), giveUp)
-		_, err := run.Send(ctx, outbound(r.h.Direct[n], "no answer"))
-		cancel()
-		r.note(err)
+		err := run.unanswered(outbound(r.h.Direct[n], "no answer"), n)
 		if channels.KindOf(err) != channels.Ambiguous || err == nil {
 			r.t.Errorf("%s: got %v, want Ambiguous", f, err)
 		}
@@ -146,6 +143,51 @@ func (r *rig) ambiguous() {
 	cancel()
 	if _, err := run.Send(ctx, outbound(r.h.Direct[2], "cancelled")); err == nil || channels.KindOf(err) == channels.Rejected {
 		r.t.Errorf("a cancelled send: %v", err)
+	}
+}
+
+// unanswered sends to a platform that gives no answer; the time of the call ends
+// when the platform has the call and the chat shows n messages.
+func (run *runner) unanswered(msg chat.Outbound, n int) error {
+	r := run.r
+	r.t.Helper()
+	if r.h.Sends == nil {
+		r.t.Fatal("harness: Sends is required where calls can hang")
+	}
+	before := r.h.Sends()
+	ctx := expiring{context.Background(), make(chan struct{})}
+	done := make(chan error, 1)
+	go func() {
+		_, err := run.Send(ctx, msg)
+		done <- err
+	}()
+	r.eventually("the platform has the call", func() bool {
+		return r.h.Sends() > before && len(r.h.Shown(r.t, msg.Addr)) == n
+	})
+	close(ctx.late)
+	select {
+	case err := <-done:
+		r.note(err)
+		return err
+	case <-time.After(patience):
+		return errors.New("the call did not end with its time")
+	}
+}
+
+// expiring is a context whose time is over when late is closed.
+type expiring struct {
+	context.Context
+	late chan struct{}
+}
+
+func (e expiring) Done() <-chan struct{} { return e.late }
+
+func (e expiring) Err() error {
+	select {
+	case <-e.late:
+		return context.DeadlineExceeded
+	default:
+		return nil
 	}
 }
 

@@ -65,7 +65,12 @@ func (c *conn) wait(ctx context.Context) error {
 	case <-c.asked:
 		return nil
 	case <-c.ended:
-		return fmt.Errorf("stream connection ended: %w", c.err)
+		select {
+		case <-c.asked: // it was to end
+			return nil
+		default:
+			return fmt.Errorf("stream connection ended: %w", c.err)
+		}
 	}
 }
 

@@ -114,6 +114,9 @@ func (w *world) harness() channeltest.Harness {
 		Say:     w.say,
 		Shown:   w.shown,
 		Fail:    w.fail,
+		Sends: func() int {
+			return w.Calls(fake.OpWebhook) + w.Calls(fake.OpPerson) + w.Calls(fake.OpGroup)
+		},
 		Press: func(t *testing.T, a chat.Address, message, data string) {
 			if _, err := w.Press(a.Chat, message, data); err != nil {
 				t.Fatal(err)

@@ -93,16 +93,13 @@ func TestSessionOutlivesAKill(t *testing.T) {
 			texts(t, r, 1)
 			_ = r.Stop()
 			want := []string{"first of all", "second"}
-			refused := make(chan struct{}, 100)
+			refused := make(chan struct{}, 1)
 			var judge func(chat.Inbound) error
 			if behind {
 				w.Expire()
 				w.Say(fake.Said{From: ann, Channel: crowd, Text: "1"})
 				want = append([]string{"1"}, want...)
-				judge = func(chat.Inbound) error {
-					refused <- struct{}{}
-					return errors.New("full")
-				}
+				judge = refusing(refused)
 			}
 			killed := &mortal{Table: table}
 			r = start(t, w.channel(t, channels.Deps{Table: killed}), judge)
@@ -126,21 +123,29 @@ func TestSessionOutlivesAKill(t *testing.T) {
 	}
 }
 
+// refusing is a sink that takes nothing, and tells of it without waiting.
+func refusing(told chan<- struct{}) func(chat.Inbound) error {
+	return func(chat.Inbound) error {
+		select {
+		case told <- struct{}{}:
+		default:
+		}
+		return errors.New("full")
+	}
+}
+
 // Also the very first message of a chat is not lost when the sink refuses it
 // and the program is killed then.
 func TestFirstMessageSurvivesKill(t *testing.T) {
 	w := newWorld(t, nil)
 	table := &kv.Memory{}
-	refused := make(chan struct{}, 100)
-	r := start(t, w.channel(t, channels.Deps{Table: table}), func(chat.Inbound) error {
-		refused <- struct{}{}
-		return errors.New("full")
-	})
+	refused := make(chan struct{}, 1)
+	r := start(t, w.channel(t, channels.Deps{Table: table}), refusing(refused))
 	connected(t, w, 1)
 	w.Say(fake.Said{From: ann, Channel: annDM, Text: "first of all"})
 	select {
 	case <-refused:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the message never came")
 	}
 	_ = r.Stop()

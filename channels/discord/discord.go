@@ -58,12 +58,13 @@ type pace struct {
 	retryMax time.Duration
 	hello    time.Duration // how long the gateway may take to greet and to say ready
 	flush    time.Duration // between two writes of how far the chats were read
+	reply    time.Duration // how long the answer to an interaction may take
 }
 
 func normalPace() pace {
 	// A day has 1000 identifications, and Discord resets the token of a bot that
 	// needs more: 2 min keeps a bot that never gets further below that.
-	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second}
+	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience}
 }
 
 // self is the bot as the gateway presents it.

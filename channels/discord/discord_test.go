@@ -28,7 +28,7 @@ const (
 
 // quick is the pace of tests.
 func quick() pace {
-	return pace{retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond, hello: 10 * time.Second, flush: 20 * time.Millisecond}
+	return pace{retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond, hello: time.Minute, flush: 20 * time.Millisecond, reply: time.Minute}
 }
 
 // world is a fake Discord with three people and a guild.
@@ -83,6 +83,7 @@ func (w *world) harness() channeltest.Harness {
 		Say:     w.say,
 		Shown:   w.shown,
 		Fail:    w.fail,
+		Sends:   func() int { return w.Calls("create message") },
 		Press: func(t *testing.T, a chat.Address, message, data string) {
 			if _, err := w.Press(owner(a.Chat), a.Chat, message, data); err != nil {
 				t.Fatal(err)

@@ -76,7 +76,7 @@ func (r *receiver) interaction(ctx context.Context, i *interaction) error {
 		return err
 	}
 	r.replies.Go(func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.d.pace.reply)
 		defer cancel()
 		r.d.reply(ctx, i, reply)
 		return nil

@@ -85,7 +85,7 @@ func TestWebhookConformance(t *testing.T) {
 		var bot atomic.Pointer[Feishu]
 		front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { bot.Load().Hook().ServeHTTP(rw, r) }))
 		t.Cleanup(front.Close)
-		h := w.harness()
+		h := w.harness(t)
 		h.Secrets = append(h.Secrets, encryptKey, verifyToken)
 		h.New = func(t *testing.T, d channels.Deps) channels.Channel {
 			f := w.channel(t, d, func(c *Config) {

@@ -106,11 +106,11 @@ func (n *intake) store(ctx context.Context, ev event) error {
 		return err
 	}
 	n.f.complete(ctx, ev)
+	n.f.signs.saw(ev.in) // before the sink: whoever takes it may show a sign at once
 	wait := channels.NewBackoff(n.f.pace.store, 10*time.Second)
 	for {
 		err := n.sink(ctx, *ev.in)
 		if err == nil {
-			n.f.signs.saw(ev.in)
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -79,6 +79,7 @@ func (w *world) harness(markdown bool) channeltest.Harness {
 		Say:     w.say,
 		Shown:   w.shown,
 		Fail:    func(_ *testing.T, f channeltest.Fault) bool { return w.fail(f, markdown) },
+		Sends:   func() int { return w.Calls("messages") },
 		Cut:     func(*testing.T) { w.Cut() },
 		Revoke:  func(*testing.T) { w.Revoke() },
 	}

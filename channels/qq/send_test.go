@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
@@ -136,9 +135,16 @@ func TestRepeatIsRecognised(t *testing.T) {
 	r := start(t, w.channel(t, channels.Deps{Table: table}))
 	heard(t, w, r, ann, "hi")
 	w.Fail(fake.Fault{After: true})
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := r.Send(ctx, answering(ann, "a", "once")); channels.KindOf(err) != channels.Ambiguous {
+	sent := make(chan error, 1)
+	go func() {
+		_, err := r.Send(ctx, answering(ann, "a", "once"))
+		sent <- err
+	}()
+	channeltest.Eventually(t, "it arrives", func() bool { return len(w.Messages(ann)) == 1 })
+	cancel()
+	if err := <-sent; channels.KindOf(err) != channels.Ambiguous {
 		t.Fatalf("without an answer: %v", err)
 	}
 	other := w.channel(t, channels.Deps{Table: table}) // after a restart

@@ -22,8 +22,6 @@ const (
 	batchChats = 16
 	// storePause is the longest pause while the sink refuses.
 	storePause = 10 * time.Second
-	// lastWord bounds the call that acknowledges at the end.
-	lastWord = 2 * time.Second
 )
 
 // poller receives by getUpdates.
@@ -186,7 +184,7 @@ func (p *poller) acknowledge(ctx context.Context) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	params := tgbotapi.Params{"offset": strconv.FormatInt(p.offset, 10), "limit": "1", "timeout": "0", "allowed_updates": allowedUpdates}
-	if _, err := p.t.api.callFor(ctx, lastWord, "getUpdates", params); err != nil {
+	if _, err := p.t.api.callFor(ctx, p.t.pace.last, "getUpdates", params); err != nil {
 		p.t.deps.Log.Debug("the last updates were not confirmed and will come again", "err", err)
 	}
 }

@@ -57,6 +57,7 @@ type pace struct {
 	retryMax time.Duration
 	album    time.Duration // silence after which an album is complete
 	hook     time.Duration // between two looks at the webhook
+	last     time.Duration // bounds the call that acknowledges at the end
 }
 
 func normalPace() pace {
@@ -66,6 +67,7 @@ func normalPace() pace {
 		retryMax: time.Minute,
 		album:    800 * time.Millisecond, // parts come within a few 100 ms of each other
 		hook:     time.Minute,
+		last:     2 * time.Second,
 	}
 }
 

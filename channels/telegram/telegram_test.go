@@ -25,7 +25,7 @@ const (
 func quick() pace {
 	return pace{
 		poll: 30 * time.Second, retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond,
-		album: 40 * time.Millisecond, hook: 20 * time.Millisecond,
+		album: 2 * time.Second, hook: 20 * time.Millisecond, last: time.Minute,
 	}
 }
 
@@ -85,6 +85,7 @@ func (w *world) harness() channeltest.Harness {
 		Say:     w.say,
 		Shown:   w.shown,
 		Fail:    w.fail,
+		Sends:   func() int { return w.Calls("sendMessage") },
 		Press: func(t *testing.T, a chat.Address, message, data string) {
 			id, _ := strconv.Atoi(message)
 			if _, err := w.Press(idOf(t, a), idOf(t, a), id, data); err != nil {

@@ -19,13 +19,14 @@ import (
 	"magpie/internal/kv"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // faulty is a table of which the next write can be made to go wrong.
 type faulty struct {
 	kv.Table
 	mu   sync.Mutex
 	next func(ctx context.Context, write func() error) error
+	made int // writes that were tried
 }
 
 func (f *faulty) fault(fn func(context.Context, func() error) error) {
@@ -34,10 +35,16 @@ func (f *faulty) fault(fn func(context.Context, func() error) error) {
 	f.next = fn
 }
 
+func (f *faulty) tried() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.made
+}
+
 func (f *faulty) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (rev uint64, err error) {
 	f.mu.Lock()
 	next := f.next
-	f.next = nil
+	f.next, f.made = nil, f.made+1
 	f.mu.Unlock()
 	write := func() error {
 		rev, err = f.Table.Create(ctx, key, value, ttl)

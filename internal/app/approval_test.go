@@ -73,10 +73,10 @@ func TestApprovalOutlivesTheProgram(t *testing.T) {
 			b.ready()
 			w.say("please write")
 			message, allow, _ := w.asked()
-			w.say("/status")
-			w.wait(owner, "what it waits for", func(m []telegram.Message) bool { return count(m, "Waiting for approval of write_file") == 1 })
 			w.tg.Say(telegram.Said{From: 7, Text: "hello"})
 			w.wait(7, "another chat's answer", func(m []telegram.Message) bool { return count(m, "echo: hello") == 1 })
+			w.say("/status") // the turn has given its place up, and is known to wait
+			w.wait(owner, "what it waits for", func(m []telegram.Message) bool { return count(m, "Waiting for approval of write_file") == 1 })
 			_ = b.signal(sig)
 			if w.note("bot") != "" {
 				t.Fatal("written without approval")

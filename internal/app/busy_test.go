@@ -2,9 +2,11 @@ package app_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
@@ -57,6 +59,20 @@ func texts(msgs []telegram.Message) string {
 	return strings.Join(all, "|")
 }
 
+// taken waits until the agent has seen what was said before: a command is read
+// in order with the rest, and answered while a turn runs.
+func (w *world) taken() {
+	w.t.Helper()
+	before := count(w.tg.Messages(owner), "Time here")
+	w.say("/status")
+	w.wait(owner, "the status", func(m []telegram.Message) bool { return count(m, "Time here") > before })
+}
+
+// answers are the messages of a chat but for those of taken.
+func answers(msgs []telegram.Message) string {
+	return texts(slices.DeleteFunc(slices.Clone(msgs), func(m telegram.Message) bool { return strings.Contains(m.Text, "Time here") }))
+}
+
 // Two messages come while the model works on a first one.
 func TestBusyModes(t *testing.T) {
 	for mode, want := range map[string]string{
@@ -76,6 +92,7 @@ func TestBusyModes(t *testing.T) {
 			w.say("second")
 			w.say("third")
 			w.stored(b)
+			w.taken()
 			if mode == "interrupt" {
 				receive(t, r.Gone, "the request given up")
 			}
@@ -83,7 +100,7 @@ func TestBusyModes(t *testing.T) {
 			w.wait(owner, "last answer", func(m []telegram.Message) bool { return count(m, "echo: third") == 1 })
 			w.say("end")
 			msgs := w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
-			got := strings.TrimSuffix(texts(msgs), "|echo: end")
+			got := strings.TrimSuffix(answers(msgs), "|echo: end")
 			if mode == "interrupt" { // the second may have had the time to be answered
 				got = strings.TrimPrefix(got, "echo: second|")
 			}
@@ -117,11 +134,12 @@ func TestSteer(t *testing.T) {
 	receive(t, reached, "the model asked")
 	w.say("two")
 	w.stored(b)
+	w.taken()
 	close(open)
-	w.wait(owner, "answer", func(m []telegram.Message) bool { return len(m) == 1 })
+	w.wait(owner, "answer", func(m []telegram.Message) bool { return count(m, "echo: ") == 1 })
 	w.say("end")
 	msgs := w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
-	if got := texts(msgs); got != "echo: two|echo: end" {
+	if got := answers(msgs); got != "echo: two|echo: end" {
 		t.Errorf("the chat shows %q, want one answer for both", got)
 	}
 	if n := w.model.Count(); n != 3 {
@@ -159,7 +177,7 @@ func TestStopWhileTheModelThinks(t *testing.T) {
 	clean(t, b.signal(15))
 }
 
-// /stop ends a running tool as well.
+// /stop ends a running tool as well, long before its time.
 func TestStopWhileAToolRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -167,7 +185,7 @@ func TestStopWhileAToolRuns(t *testing.T) {
 	w.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		if strings.Contains(r.LastUser(), "sleep") {
 			asked <- struct{}{}
-			return modelserver.Answer{Calls: []modelserver.Call{{Name: "sleep", Args: `{"duration": 25}`}}}
+			return modelserver.Answer{Calls: []modelserver.Call{{Name: "sleep", Args: `{"duration": 290}`}}}
 		}
 		return modelserver.Echo(r)
 	})
@@ -181,6 +199,9 @@ func TestStopWhileAToolRuns(t *testing.T) {
 	w.wait(owner, "next answer", func(m []telegram.Message) bool { return count(m, "echo: awake?") == 1 })
 }
 
+// noticeEvery is for how long one notice of a full mailbox speaks.
+const noticeEvery = 10 * time.Second
+
 // A hundred messages may wait; the one after them is refused, and the person
 // is told; /stop still gets through, and every other message is answered.
 func TestFullMailbox(t *testing.T) {
@@ -193,17 +214,22 @@ func TestFullMailbox(t *testing.T) {
 	w.say("slow 0")
 	receive(t, s.asked, "the model asked")
 	const waiting = 104 // the one that is worked on still has its place
+	began := time.Now().Truncate(noticeEvery)
 	for i := range waiting {
 		w.say(fmt.Sprintf("message <%d>", i))
 	}
 	w.stored(b)
-	w.wait(owner, "told that the mailbox is full", func(m []telegram.Message) bool { return count(m, "100 messages") == 1 })
+	w.wait(owner, "told that the mailbox is full", func(m []telegram.Message) bool { return count(m, "100 messages") > 0 })
+	most := 1 + int(time.Since(began)/noticeEvery)
 	w.say("/stop")
 	w.wait(owner, "stopped", func(m []telegram.Message) bool { return count(m, "Stopped.") == 1 })
 	s.letGo()
-	w.wait(owner, "last message that had room", func(m []telegram.Message) bool { return count(m, "message <98>") > 0 })
+	w.waitFor(3*time.Minute, owner, "last message that had room", func(m []telegram.Message) bool { return count(m, "message <98>") > 0 })
 	w.say("end")
 	msgs := w.wait(owner, "end", func(m []telegram.Message) bool { return count(m, "echo: end") == 1 })
+	if n := count(msgs, "100 messages"); n > most {
+		t.Errorf("told %d times that the mailbox is full, want one notice for all of ten seconds", n)
+	}
 	for i := range waiting {
 		want := 1
 		if i >= 99 {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -186,6 +187,9 @@ func (w *world) noted(text string) {
 type sends struct {
 	inner  http.Handler
 	forget bool // note nothing: for benchmarks
+	// down refuses to send messages, as a proxy in front of Telegram does.
+	down    atomic.Bool
+	refused atomic.Int64
 
 	mu   sync.Mutex
 	life int
@@ -218,6 +222,13 @@ func (s *sends) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body bytes.Buffer
 	_, _ = body.ReadFrom(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
+	if s.down.Load() && strings.HasSuffix(r.URL.Path, "/sendMessage") {
+		s.refused.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = io.WriteString(w, "<html><body>502 Bad Gateway</body></html>")
+		return
+	}
 	answer := &status{ResponseWriter: w, code: http.StatusOK}
 	s.inner.ServeHTTP(answer, r)
 	if s.forget || answer.code != http.StatusOK || !strings.HasSuffix(r.URL.Path, "/sendMessage") {

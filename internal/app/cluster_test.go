@@ -56,7 +56,7 @@ func TestCluster(t *testing.T) {
 	// The reminder fell into all this; the process that fires it has the key for
 	// jobs only.
 	shown := c.waitFor(takeover, owner, "reminder", func(m []telegram.Message) bool { return count(m, "⏰") > 0 })
-	if n := count(shown, "⏰"); n != 1 && !(n == 2 && c.sent.acrossLives("⏰ drink water")) || count(shown, "drink water") <= n {
+	if n := count(shown, "⏰"); n != 1 && !(n == 2 && c.sent.acrossLivesHolding("⏰ drink water")) || count(shown, "drink water") <= n {
 		t.Errorf("the chat of the reminder shows %q", texts(shown))
 	}
 	report := chaosReport{kills: g.kills, took: time.Since(began)}

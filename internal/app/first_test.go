@@ -61,10 +61,9 @@ func TestNoConfiguration(t *testing.T) {
 			if n := strings.Count(said, "No model is configured"); n != 1 || !strings.Contains(said, "OPENAI_API_KEY=") {
 				t.Errorf("%d times that no model is configured, want once with the line that changes it:\n%s", n, said)
 			}
-			for _, path := range []string{"/healthz", "/readyz"} {
-				if status, body := b.get(path); status != http.StatusOK {
-					t.Errorf("%s: %d %s", path, status, body)
-				}
+			b.ready()
+			if status, body := b.get("/healthz"); status != http.StatusOK {
+				t.Errorf("/healthz: %d %s", status, body)
 			}
 			if info, err := os.Stat(filepath.Join(dir, "data")); err != nil || info.Mode().Perm() != 0o700 {
 				t.Errorf("data folder: %v %v, want mode 0700", info, err)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ func TestFiveCut(t *testing.T) {
 	t.Parallel()
 	f := newFive(t, fiveOptions{})
 	f.extra = "agent: {busy: queue}"
+	d := &door{inner: f.tap("dingtalk").inner}
+	f.tap("dingtalk").inner = d
 	b := f.start()
 	chats := f.people(1)
 	f.each(func(p side) {
@@ -29,9 +32,12 @@ func TestFiveCut(t *testing.T) {
 	f.tg.Fail(telegram.Fault{Method: "getUpdates", Drop: true, Times: 2})
 	f.dc.Drop()
 	f.fs.CutLines()
+	d.shut.Store(true)
 	f.dt.Cut()
 	f.qq.Cut()
+	f.within(deadline, "dingtalk is away", func() bool { return f.dt.Connections() == 0 })
 	f.each(func(p side) { p.say(chats[p][0], mark(0, 1)) })
+	d.shut.Store(false)
 	f.within(deadline, "dingtalk is back", func() bool { return f.dt.Connections() > 0 })
 	f.each(func(p side) {
 		p.say(chats[p][0], mark(0, 2))
@@ -45,6 +51,20 @@ func TestFiveCut(t *testing.T) {
 		}
 	})
 	clean(t, b.signal(syscall.SIGTERM))
+}
+
+// door is a platform that can be shut, so that nobody connects meanwhile.
+type door struct {
+	inner http.Handler
+	shut  atomic.Bool
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.shut.Load() {
+		http.Error(w, "away", http.StatusServiceUnavailable)
+		return
+	}
+	d.inner.ServeHTTP(w, r)
 }
 
 // trouble is a way for a connection to end. It returns how to find out that the

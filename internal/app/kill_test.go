@@ -118,15 +118,16 @@ func TestKillWhileRepliesAreQueued(t *testing.T) {
 			w.extra = "agent: {busy: queue}"
 			b := w.start("bot")
 			b.ready()
-			w.tg.Fail(telegram.Fault{Method: "sendMessage", Times: 3, Code: 502, Page: true})
+			w.sent.down.Store(true)
 			for i := range 5 {
 				w.say(fmt.Sprintf("message %d.", i))
 			}
-			b.until("answers committed", func() bool { return w.model.Count() >= 5 && w.tg.Calls("sendMessage") > 0 },
+			b.until("answers committed", func() bool { return w.model.Count() >= 5 && w.sent.refused.Load() > 0 },
 				func() string { return fmt.Sprint(w.model.Count(), " model calls") })
 			if err := b.signal(sig); sig == syscall.SIGTERM {
 				clean(t, err)
 			}
+			w.sent.down.Store(false)
 			w.start("bot").ready()
 			msgs := w.wait(owner, "five answers", func(m []telegram.Message) bool { return len(m) >= 5 })
 			for i, m := range msgs {

@@ -40,8 +40,10 @@ func TestMCP(t *testing.T) {
 	w.command(path, 1, `no MCP server "nobody" is switched on; there are: all, none, planted`, "mcp", "test", "all", "nobody")
 	b := w.startWith(path, listen)
 	b.ready()
-	b.until("the server is connected", func() bool { return strings.Contains(b.log.String(), "mcp server connected") },
-		func() string { return b.log.String() })
+	b.until("one server is connected, and each of the others has failed", func() bool {
+		said := b.log.String()
+		return strings.Contains(said, "mcp server connected") && strings.Contains(said, "/nonexistent/server") && strings.Contains(said, "Cannot find module 'planted'")
+	}, func() string { return b.log.String() })
 	w.command(path, 0, "all (stdio): connected", "mcp", "list")
 	w.command(path, 0, "none (stdio): not connected", "mcp", "list")
 	w.command(path, 0, "exit status 1; it wrote: ", "mcp", "list")

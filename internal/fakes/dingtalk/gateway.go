@@ -18,7 +18,7 @@ const (
 )
 
 // pingPatience is how long a ping frame may stay unanswered.
-const pingPatience = 5 * time.Second
+const pingPatience = 30 * time.Second
 
 // ticketLife is how long a ticket is good, for one connection.
 const ticketLife = 90 * time.Second

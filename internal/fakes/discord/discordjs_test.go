@@ -47,7 +47,7 @@ func startClient(t *testing.T) *client {
 	t.Helper()
 	node, modules := nodetest.Find(t, "discord.js")
 	s, url := serve(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	c := &client{t: t, s: s, ctx: ctx, end: make(chan error, 1), cmd: exec.CommandContext(ctx, node, "testdata/discordjs.cjs", url+"/api", s.Token())}
 	c.cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // 0 when the gateway goes on and answers with operation op.
 func talk(t *testing.T, url, query string, frames ...string) (code, op int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, strings.Replace(url, "http", "ws", 1)+"/?"+query, nil)
 	if err != nil {

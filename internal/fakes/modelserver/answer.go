@@ -19,6 +19,9 @@ type Answer struct {
 	Pause    time.Duration // before every further piece of text
 	Chunks   int           // how many pieces Text is streamed in; 0 = 3
 	Fault    Fault
+	// Hold, when there is one, holds back the last piece of Text until it is
+	// closed.
+	Hold <-chan struct{}
 	// Status and Body, when one is set, are the whole answer, streamed or not.
 	// A Status from 400 on without Body gets the error text that the vendor
 	// sends with it.

@@ -95,7 +95,7 @@ func (s *Server) refuse(rw http.ResponseWriter, v api, err error) {
 }
 
 func (s *Server) answer(rw http.ResponseWriter, v api, r Request, a Answer) {
-	w := &writer{rw: rw, gone: r.Gone, pause: a.Pause, fault: a.Fault}
+	w := &writer{rw: rw, gone: r.Gone, pause: a.Pause, hold: a.Hold, fault: a.Fault}
 	if !w.wait(a.Delay) {
 		return
 	}
@@ -152,6 +152,7 @@ type writer struct {
 	rw    http.ResponseWriter
 	gone  <-chan struct{}
 	pause time.Duration
+	hold  <-chan struct{}
 	fault Fault
 	begun bool
 }
@@ -198,7 +199,7 @@ func (w *writer) raw(name, data string) error {
 // the first, or at once when there is none.
 func (w *writer) texts(parts []string, send func(string) error) error {
 	for i, p := range parts {
-		if i > 0 && !w.wait(w.pause) {
+		if i > 0 && !w.wait(w.pause) || i == len(parts)-1 && !w.held() {
 			return errGone
 		}
 		if err := send(p); err != nil {
@@ -209,6 +210,19 @@ func (w *writer) texts(parts []string, send func(string) error) error {
 		}
 	}
 	return w.fail()
+}
+
+// held waits until the last piece may be sent; false when the client has gone.
+func (w *writer) held() bool {
+	if w.hold == nil {
+		return true
+	}
+	select {
+	case <-w.hold:
+		return true
+	case <-w.gone:
+		return false
+	}
 }
 
 func (w *writer) fail() error {

@@ -36,7 +36,7 @@ func TestAliOSS(t *testing.T) {
 	node, modules := nodetest.Find(t, "ali-oss")
 	s, url := serve(t, nil)
 	o := s.Options()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, "testdata/ali-oss.cjs", strings.Replace(url, "127.0.0.1", o.Domain, 1), o.KeyID, o.KeySecret, o.Bucket, o.Region)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)

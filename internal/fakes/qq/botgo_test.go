@@ -39,7 +39,7 @@ func TestBotgo(t *testing.T) {
 		return
 	}
 	s, base := serve(t, &fake.Options{Markdown: true})
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	expect := startBotgo(ctx, t, base)
 	expect("me " + fake.BotID)
@@ -124,7 +124,7 @@ func beBotgo(base string) {
 	constant.APIDomain, constant.TokenDomain = base, base
 	botgo.SetLogger(silent{})
 	credentials := token.NewQQBotTokenSource(&token.QQBotCredentials{AppID: fake.DefaultAppID, AppSecret: fake.DefaultSecret})
-	api := botgo.NewOpenAPI(fake.DefaultAppID, credentials).WithTimeout(10 * time.Second)
+	api := botgo.NewOpenAPI(fake.DefaultAppID, credentials).WithTimeout(time.Minute)
 	ctx := context.Background()
 	me, err := api.Me(ctx)
 	if err != nil {
@@ -236,7 +236,7 @@ func TestBotgoWebhook(t *testing.T) {
 		webhook.HTTPHandler(w, r, credentials)
 	}))
 	defer web.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := s.SetHook(ctx, web.URL); err != nil {
 		t.Fatal(err)

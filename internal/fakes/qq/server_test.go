@@ -88,7 +88,7 @@ func (b *bot) ask(ctx context.Context, call, kind, body string) (reply, error) {
 
 func (b *bot) call(call, body string) reply {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := b.ask(ctx, call, "application/json", body)
 	if err != nil {
@@ -254,7 +254,7 @@ func TestGatewayRefusals(t *testing.T) {
 		`{"op":5}`: 4003,
 		`nonsense`: 4002,
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		ws, _, err := websocket.Dial(ctx, b.base+"/websocket", &websocket.DialOptions{HTTPClient: &b.http})
 		if err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ func startGrammy(t *testing.T) *grammy {
 	node, modules := nodetest.Find(t, "grammy")
 	s, url := serve(t, nil)
 	s.AddPerson(fake.Person{ID: ann, Name: "Ann"})
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	g := &grammy{t: t, s: s, ctx: ctx, cmd: exec.CommandContext(ctx, node, "testdata/grammy.cjs", url, s.Token())}
 	g.cmd.Env = append(os.Environ(), "NODE_PATH="+modules)

@@ -77,7 +77,7 @@ func (b *bot) call(method string, pairs ...string) reply {
 	for i := 0; i < len(pairs); i += 2 {
 		form.Set(pairs[i], pairs[i+1])
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := b.ask(ctx, method, "application/x-www-form-urlencoded", form.Encode())
 	if err != nil {
@@ -241,7 +241,7 @@ func waitCalls(t *testing.T, s *fake.Server, method string, n int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for s.Calls(method) < n {
 		select {
 		case <-tick.C:
@@ -284,8 +284,18 @@ func TestFaults(t *testing.T) {
 	s.Fail(fake.Fault{After: true})
 	s.Fail(fake.Fault{})
 	for i, shown := range []int{0, 1, 1} {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		_, err := b.ask(ctx, "sendMessage", "application/json", `{"chat_id":11,"text":"x"}`)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.ask(ctx, "sendMessage", "application/json", `{"chat_id":11,"text":"x"}`)
+			done <- err
+		}()
+		waitCalls(t, s, "sendMessage", i+1)
+		if i > 0 { // it hangs, once it has had its effect
+			_, _ = s.Wait(ctx, person, func(m []fake.Message) bool { return len(m) == shown })
+			cancel()
+		}
+		err := <-done
 		cancel()
 		if err == nil || len(s.Messages(person)) != shown {
 			t.Errorf("fault %d: %v, the chat shows %d", i, err, len(s.Messages(person)))

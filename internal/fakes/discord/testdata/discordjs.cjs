@@ -5,7 +5,7 @@ const [root, token] = process.argv.slice(2);
 const client = new Client({
   intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.DirectMessages, GatewayIntentBits.MessageContent],
   partials: [Partials.Channel],
-  rest: { api: root, timeout: 20_000 },
+  rest: { api: root, timeout: 60_000 },
 });
 
 const row = () => new ActionRowBuilder().addComponents(
