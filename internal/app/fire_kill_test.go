@@ -106,7 +106,7 @@ func sweepChat(n int) int64 { return int64(5000 + n%sweepChats) }
 // newSweep has some due in every second of lives: a life of the program is
 // about a second here.
 func newSweep(t *testing.T, lives int) *sweep {
-	s := &sweep{world: newWorld(t, nil), first: time.Now().Truncate(time.Second).Add(3 * time.Second)}
+	s := &sweep{world: newWorld(t, nil)}
 	s.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		_, task, _ := strings.Cut(r.LastUser(), "\n")
 		return modelserver.Answer{Text: task}
@@ -115,6 +115,9 @@ func newSweep(t *testing.T, lives int) *sweep {
 		s.tg.AddPerson(telegram.Person{ID: sweepChat(c), Name: fmt.Sprint("p", c)})
 	}
 	s.withJobs("bot", func(jobs *cron.Store) {
+		// Only what is still to come can be added.
+		room := 3*time.Second + time.Duration(lives*sweepChats*sweepEach)*30*time.Millisecond
+		s.first = time.Now().Add(room).Truncate(time.Second)
 		for sec := range lives {
 			for n := range sweepChats * sweepEach {
 				j := asked(fmt.Sprintf("(%d-%d)", sec, n), cron.Schedule{At: s.first.Add(time.Duration(sec) * time.Second)})
