@@ -152,7 +152,7 @@ func (b *bot) with(opt *agent.Options) *bot {
 // run holds the chat until nothing is left.
 func (b *bot) run() {
 	b.w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := b.Own(ctx, addr.Session(), b.w.hold()); err != nil {
 		b.w.t.Fatal(err)

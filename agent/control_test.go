@@ -103,9 +103,8 @@ func TestStop(t *testing.T) {
 				w.command("/status")
 				synctest.Wait()
 				began := time.Now()
-				w.command("/stop")
 				b.model.reply = echo
-				w.say("next")
+				w.command("/stop", "next")
 				b.mustEnd(wait)
 				if d := time.Since(began); d > 0 {
 					t.Errorf("stopping took %v", d)
@@ -248,8 +247,7 @@ func TestNewConversation(t *testing.T) {
 		w.say("three")
 		wait := b.start(t.Context())
 		pass(500 * time.Millisecond)
-		w.command("/new")
-		w.say("four")
+		w.command("/new", "four")
 		b.mustEnd(wait)
 		reqs := b.model.requests()
 		wantEqual(t, "request after the second /new", []string{"user: four"}, lines(reqs[len(reqs)-1].Messages))

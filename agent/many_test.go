@@ -83,7 +83,7 @@ func TestManyChats(t *testing.T) {
 		},
 	}}
 	a := c.agent(answering{}, b, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, at := range c.addrs {

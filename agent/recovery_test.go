@@ -108,7 +108,7 @@ func live(w *world, f *kvtest.Fate, plans map[string][][]string, opt *agent.Opti
 	})
 	b.ports.Turn = kvtest.Mortal{Table: w.turn, Fate: f}
 	b.with(opt)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	err := b.Own(ctx, addr.Session(), mortalBox{w.hold(), f})
 	if f.Dead() {

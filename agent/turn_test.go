@@ -28,12 +28,12 @@ func wantEqual[T any](t testing.TB, what string, want, got T) {
 }
 
 func TestPlainTurn(t *testing.T) {
-	w := newWorld(t)
+	w, now := newWorld(t), time.Now()
 	b := w.bot(func(_ context.Context, n int, q model.Question) (llm.Reply, error) {
 		q.OnText("你")
 		q.OnText("你好")
 		return says(fmt.Sprintf("你好 %d", n))
-	}, nil)
+	}, &agent.Options{Now: func() time.Time { return now }}) // a text that follows at once is not shown
 	first := w.say("在吗")
 	b.run()
 	w.say("再来")

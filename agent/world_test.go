@@ -73,6 +73,18 @@ func (w *world) violated(format string, args ...any) {
 func (w *world) put(in chat.Inbound) chat.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	d := w.store(in)
+	if w.held != nil {
+		select {
+		case w.held.arrived <- struct{}{}:
+		default:
+		}
+	}
+	return d
+}
+
+// store is put without a signal to the holder; w.mu is held.
+func (w *world) store(in chat.Inbound) chat.Delivery {
 	w.seq++
 	if in.Addr == (chat.Address{}) {
 		in.Addr = addr
@@ -85,26 +97,26 @@ func (w *world) put(in chat.Inbound) chat.Delivery {
 	}
 	d := chat.Delivery{Inbound: in, Seq: w.seq}
 	w.inbox = append(w.inbox, d)
-	if w.held != nil {
-		select {
-		case w.held.arrived <- struct{}{}:
-		default:
-		}
-	}
 	return d
 }
 
-func (w *world) say(text string) chat.Delivery {
-	return w.put(chat.Inbound{From: ann, Text: text, Direct: true, MessageID: fmt.Sprint("m", text)})
+func said(text string) chat.Inbound {
+	return chat.Inbound{From: ann, Text: text, Direct: true, MessageID: fmt.Sprint("m", text)}
 }
 
-// command stores a control message.
-func (w *world) command(text string) {
+func (w *world) say(text string) chat.Delivery { return w.put(said(text)) }
+
+// command stores a control message, and then what is said right after it,
+// before the holder can act on the first.
+func (w *world) command(text string, then ...string) {
 	w.mu.Lock()
 	w.seq++
 	d := chat.Delivery{Seq: w.seq, Inbound: chat.Inbound{From: ann, Text: text, Direct: true}}
 	d.ID, d.Addr = fmt.Sprintf("ctl:%d", w.seq), addr
 	w.ctl = append(w.ctl, d)
+	for _, next := range then {
+		w.store(said(next))
+	}
 	held := w.held
 	w.mu.Unlock()
 	if held != nil {

@@ -219,7 +219,7 @@ func TestRestoreInterrupted(t *testing.T) {
 func TestRestoreNeedsTheStoreAlone(t *testing.T) {
 	url := bustest.External(t)
 	bustest.Open(t, bus.Options{URL: url})
-	if _, err := bus.OpenRestore(testContext(t), bus.Options{URL: url}, true, time.Hour); !errors.Is(err, bus.ErrInUse) {
+	if _, err := bus.OpenRestore(testContext(t), bus.Patient(bus.Options{URL: url}), true, time.Hour); !errors.Is(err, bus.ErrInUse) {
 		t.Errorf("with another program at work: %v", err)
 	}
 }
@@ -287,7 +287,7 @@ func TestBackupUnderLoad(t *testing.T) {
 			t.Parallel()
 			opts := bus.Options{Dir: t.TempDir(), SyncInterval: time.Minute}
 			if external {
-				opts = bus.Options{URL: bustest.External(t)}
+				opts = bus.Patient(bus.Options{URL: bustest.External(t)})
 			}
 			b := bustest.Open(t, opts)
 			worker, writer := b, b

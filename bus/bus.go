@@ -70,6 +70,7 @@ type Options struct {
 	Lease time.Duration
 	// Upgrade is how an older store is brought up to date.
 	Upgrade Upgrade
+	answers time.Duration // see pauseAnswers; tests wait longer
 	// Log; nil = silent.
 	Log *slog.Logger
 }
@@ -202,6 +203,9 @@ func (o *Options) defaults() {
 		o.Upgrade.Steps = migrations()
 	}
 	o.Lease = max(o.Lease, 2*time.Second)
+	if o.answers == 0 {
+		o.answers = pauseAnswers
+	}
 	if o.Role.Writes == nil {
 		o.Role.Writes = []Stream{In, Out, Hist, Dead, Seen, Receipt}
 	}

@@ -67,7 +67,7 @@ func TestDamagedTables(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 			defer cancel()
 			dir := t.TempDir()
 			tablesIn(t, ctx, dir)

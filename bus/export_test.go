@@ -106,6 +106,13 @@ func (b *Bus) PauseAndDie(ctx context.Context, hold time.Duration) error {
 	return err
 }
 
+// Patient has a bus wait longer for the answers of other processes, which a
+// busy machine may keep from answering in time.
+func Patient(o Options) Options {
+	o.answers = 10 * time.Second
+	return o
+}
+
 // Resume ends that pause.
 func (b *Bus) Resume(context.Context) error {
 	b.gate.open("dead")
@@ -126,6 +133,9 @@ type Lease struct{ l *lease }
 
 // Release gives it back.
 func (l *Lease) Release() { l.l.release() }
+
+// Until is when the lease ends if it is not renewed.
+func (l *Lease) Until() int64 { return l.l.until.Load() }
 
 // Ghost writes the lease as a renewal does whose acknowledgement does not come
 // back, or as another holder.

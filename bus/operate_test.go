@@ -269,6 +269,7 @@ func TestAlone(t *testing.T) {
 		if first, ok, err := b.First(ctx, "nobody"); ok || err != nil {
 			t.Errorf("of nobody there is %+v, %v", first, err)
 		}
+		until(t, "all turns are committed", func() bool { n, err := b.Waiting(ctx, false); return err == nil && n == 0 })
 		sessions, err := b.Sessions(ctx)
 		if err != nil {
 			t.Fatal(err)

@@ -87,6 +87,11 @@ func (g *gate) close(by string, hold time.Duration) error {
 	case <-idle:
 		return nil
 	case <-late.C:
+		select {
+		case <-idle: // it was this goroutine that was late
+			return nil
+		default:
+		}
 		g.open(by)
 		return errors.New("writes under way do not end")
 	}
@@ -192,7 +197,7 @@ func (b *Bus) order(ctx context.Context, order pauseOrder) (others int, err erro
 		}
 		if heard == 0 {
 			cancel()
-			wait, cancel = context.WithTimeout(ctx, pauseAnswers)
+			wait, cancel = context.WithTimeout(ctx, b.opts.answers)
 			defer cancel()
 		}
 	}

@@ -96,7 +96,7 @@ func FuzzSalvage(f *testing.F) {
 // times, tables with deleted keys, purged chats.
 func TestRealStoreIsIntact(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	b, err := Open(ctx, Options{Dir: dir})
 	if err != nil {
@@ -152,7 +152,7 @@ func TestRealStoreIsIntact(t *testing.T) {
 // the damaged message only, and the old file is kept.
 func TestDamageWhileClosed(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	b, err := Open(ctx, Options{Dir: dir})
 	if err != nil {

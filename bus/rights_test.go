@@ -58,7 +58,7 @@ func guarded(t *testing.T) (url, keys string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.NoLog, opts.NoSigs = true, true
+	opts.NoLog, opts.NoSigs, opts.AuthTimeout = true, true, deadline.Seconds()
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func permitted(t *testing.T, url, keys, role string, do func(*nats.Conn) error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(url, auth, nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	nc, err := nats.Connect(url, auth, nats.NoReconnect(), nats.Timeout(deadline), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		t.Fatal(err)
 	}

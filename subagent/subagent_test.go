@@ -161,7 +161,7 @@ func TestCrashAnywhere(t *testing.T) {
 	}
 	run := func(w *world, f *kvtest.Fate) error {
 		p := w.start(f, nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		_, err := p.tasks.Spawn(ctx, scop, "dig", "", false)
 		for err == nil && len(w.inbox) > 0 {

@@ -250,6 +250,7 @@ func TestCallsOfOnePrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(new(tables))
 		_, done := c.asked(t.Context(), scop)
+		synctest.Wait() // until it is noted that the question was sent
 		open, _ := c.Open(t.Context(), room)
 		taken := open[0]
 		// Another call that happens to have the same six characters.

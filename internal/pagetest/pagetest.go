@@ -25,8 +25,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience bounds every wait for the browser.
-const patience = 30 * time.Second
+const (
+	// patience bounds every wait for the browser.
+	patience = 2 * time.Minute
+	// answer is how long one answer of a page is waited for.
+	answer = 5 * time.Second
+)
 
 // Chromium finds the browser, or skips the test; MAGPIE_TEST_REQUIRE=1 makes
 // that a failure.
@@ -63,7 +67,7 @@ func Open(t *testing.T, flags ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	opts := append(append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...),
 		chromedp.ExecPath(Chromium(t)), chromedp.NoSandbox, chromedp.Flag("disable-background-networking", true),
-		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 800),
+		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 800), chromedp.WSURLReadTimeout(patience),
 		chromedp.Env("LANG=C.UTF-8")) // else it cannot read files with names beyond ASCII
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), append(opts, flags...)...)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -187,7 +191,7 @@ func (b *Browser) Until(expr string) {
 // ask asks once. An answer that never comes is given up soon, so that Until can
 // ask again: the page that was asked may be gone.
 func (b *Browser) ask(ctx context.Context, expr string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience/6)
+	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expr+")"))
 }

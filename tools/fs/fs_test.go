@@ -42,7 +42,12 @@ func newBench(t *testing.T, skill fs.SkillLoader, o *tools.Options) *bench {
 	if err := reg.RegisterAll(fs.ReadFile(f, skill), files.WriteFile(), files.EditFile(), files.UndoEdit(), files.DeleteFile(), files.MoveFile(), fs.FileInfo(f), fs.FileSearch(f), fs.ListDir(f), fs.ListFiles(f)); err != nil {
 		t.Fatal(err)
 	}
-	return &bench{t, dir, tools.NewExecutor(reg, o)}
+	opt := tools.Options{}
+	if o != nil {
+		opt = *o
+	}
+	opt.Timeout = 3 * time.Minute // for large files and folders on a slow disk
+	return &bench{t, dir, tools.NewExecutor(reg, &opt)}
 }
 
 func newFence(t testing.TB, dir string) *fence.Fence {

@@ -173,6 +173,11 @@ func soon(done <-chan struct{}) bool {
 	case <-done:
 		return true
 	case <-time.After(exitWait):
+	}
+	select {
+	case <-done: // it was this goroutine that was late
+		return true
+	default:
 		return false
 	}
 }

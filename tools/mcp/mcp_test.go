@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // serve is a server that misbehaves as its kind says.
 func serve(kind string) {
@@ -105,7 +105,7 @@ func start(t *testing.T, servers ...mcp.Server) *world {
 func startIn(t *testing.T, dir string, retry time.Duration, servers ...mcp.Server) *world {
 	t.Helper()
 	w := &world{t: t, reg: &tools.Registry{}}
-	w.exec = tools.NewExecutor(w.reg, &tools.Options{NetworkTimeout: 10 * time.Second})
+	w.exec = tools.NewExecutor(w.reg, &tools.Options{NetworkTimeout: patience})
 	w.Manager = mcp.New(servers, mcp.Options{
 		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry,
 		Redact: func(s string) string { return strings.ReplaceAll(s, "k3y", "***") },

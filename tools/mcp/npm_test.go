@@ -12,6 +12,7 @@ import (
 
 	"magpie/chat"
 	"magpie/internal/fakes/nodetest"
+	"magpie/internal/portlock"
 	"magpie/tools/mcp"
 )
 
@@ -60,14 +61,10 @@ func TestNPMEverythingOverTheWeb(t *testing.T) {
 		{"sse", "/sse", "sse"},
 	} {
 		t.Run(k.kind, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			port := l.Addr().(*net.TCPAddr).Port
-			l.Close()
+			addr := portlock.Free(t)
+			_, port, _ := net.SplitHostPort(addr)
 			cmd := exec.Command("node", file, k.kind)
-			cmd.Env = append(os.Environ(), fmt.Sprint("PORT=", port))
+			cmd.Env = append(os.Environ(), "PORT="+port)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -76,7 +73,7 @@ func TestNPMEverythingOverTheWeb(t *testing.T) {
 				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 				_ = cmd.Wait()
 			})
-			w := start(t, mcp.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d%s", port, k.path)})
+			w := start(t, mcp.Server{Name: "everything", URL: "http://" + addr + k.path})
 			everything(w)
 			if kind := w.States()[0].Kind; kind != k.want {
 				t.Errorf("connected by %s, want %s", kind, k.want)

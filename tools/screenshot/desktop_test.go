@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -162,9 +162,10 @@ func TestTheBrowserIsKilled(t *testing.T) { // alone: it looks for all browsers
 	w.opt.Chrome = chrome(t)
 	tool, _ := screenshot.New(&w.opt)
 	asked := make(chan struct{})
+	ask := sync.OnceFunc(func() { close(asked) })
 	end := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		close(asked)
+		ask()
 		select {
 		case <-r.Context().Done():
 		case <-end:
@@ -172,7 +173,7 @@ func TestTheBrowserIsKilled(t *testing.T) { // alone: it looks for all browsers
 	}))
 	defer srv.Close()
 	defer close(end)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {

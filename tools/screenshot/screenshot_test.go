@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -65,6 +66,9 @@ func chrome(t testing.TB) string {
 	return path
 }
 
+// patience bounds every call; a browser may start slowly.
+const patience = 3 * time.Minute
+
 type world struct {
 	dir  string
 	opt  screenshot.Options
@@ -97,13 +101,13 @@ func (w *world) open(t testing.TB) *world {
 	if err := reg.Register(tool); err != nil {
 		t.Fatal(err)
 	}
-	w.exec = tools.NewExecutor(reg, nil)
+	w.exec = tools.NewExecutor(reg, &tools.Options{Timeout: patience, NetworkTimeout: patience})
 	return w
 }
 
 func (w *world) take(t testing.TB, args map[string]any) tools.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -231,14 +235,22 @@ func TestTheGuardSeesThePage(t *testing.T) {
 	secret.Start()
 	defer secret.Close()
 	bad := secret.Listener.Addr().String()
-	loaded := make(chan struct{}, 8)
+	loaded := make(chan struct{})
+	done := sync.OnceFunc(func() { close(loaded) })
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/done" {
-			loaded <- struct{}{}
+		switch r.URL.Path {
+		case "/done":
+			done()
+			return
+		case "/wait": // the page is loaded when its script has run
+			select {
+			case <-loaded:
+			case <-r.Context().Done():
+			}
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<body style="background:rgb(0,255,0)"><img src="http://%[1]s/i"><iframe src="http://%[1]s/f"></iframe><script>
+		fmt.Fprintf(w, `<body style="background:rgb(0,255,0)"><img src="http://%[1]s/i"><iframe src="http://%[1]s/f"></iframe><img src="/wait"><script>
 fetch('http://%[1]s/x',{mode:'no-cors'}).catch(e=>0).then(()=>fetch('/done'));try{new WebSocket('ws://%[1]s/w')}catch(e){}
 fetch('https://%[1]s/t',{mode:'no-cors'}).catch(e=>0);navigator.sendBeacon('http://%[1]s/b','x')</script>`, bad)
 	}))
@@ -246,7 +258,7 @@ fetch('https://%[1]s/t',{mode:'no-cors'}).catch(e=>0);navigator.sendBeacon('http
 	near(t, w.picture(t, w.take(t, map[string]any{"url": srv.URL})), 700, 700, green)
 	select {
 	case <-loaded:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the page's script did not run: the test shows nothing")
 	}
 	if n := inner.Load(); n != 0 {

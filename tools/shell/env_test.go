@@ -86,7 +86,7 @@ func TestProgress(t *testing.T) {
 	dir = r.dir
 	mu.Unlock()
 	for lang, want := range map[string]string{"en": "7 exec: running for 0s: compiling 3", "zh": "7 exec：已运行 0s：compiling 3"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		res := r.exec.Run(ctx, tools.Scope{Addr: chat.Address{Chat: "7"}, Lang: lang}, "exec", `{"command":"printf 'one\\n\\033compiling 3\\n\\n'; until [ -e go-`+lang+` ]; do sleep 0.01; done"}`)
 		cancel()
 		mu.Lock()

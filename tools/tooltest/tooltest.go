@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // wait bounds every wait of the suite.
-const wait = 30 * time.Second
+const wait = 2 * time.Minute
 
 // Run checks a tool.
 func Run(t *testing.T, tool tools.Tool, o *Options) {
@@ -65,7 +65,7 @@ func Check(ctx context.Context, tool tools.Tool, o *Options) []error {
 		s.broken("definition", "%v", err)
 		return s.found
 	}
-	s.exec = tools.NewExecutor(reg, nil)
+	s.exec = tools.NewExecutor(reg, &tools.Options{Timeout: wait, NetworkTimeout: wait})
 	s.definition()
 	s.badArguments(ctx)
 	s.goodArguments(ctx)

@@ -69,7 +69,7 @@ func arguments(t testing.TB, v map[string]any) string {
 
 func run(t testing.TB, tool tools.Tool, args map[string]any) tools.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	return executor(t, nil, tool).Run(ctx, tools.Scope{}, tool.Spec().Name, arguments(t, args))
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // aimockWait bounds the start and the end of the other server.
-const aimockWait = 20 * time.Second
+const aimockWait = 2 * time.Minute
 
 // aimockScript starts an independent fake of both vendors, and ends when its
 // standard input does.

@@ -23,7 +23,7 @@ import (
 const Key = "sk-llmtest-5ecret-0123456789"
 
 // limit bounds every wait of the suite.
-const limit = 20 * time.Second
+const limit = 2 * time.Minute
 
 // patience is how long a provider waits for a server that is silent for good.
 const patience = 100 * time.Millisecond

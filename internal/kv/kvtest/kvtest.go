@@ -36,7 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Table) {
 		{"an ended context ends every call", ended},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 			defer cancel()
 			c.fn(t, ctx, open(t))
 		})
@@ -226,15 +226,17 @@ func modify(t *testing.T, ctx context.Context, table kv.Table) {
 }
 
 func ttl(t *testing.T, ctx context.Context, table kv.Table) {
-	rev, err := table.Create(ctx, "created", []byte("1"), time.Second)
+	_, err := table.Create(ctx, "created", []byte("1"), time.Second)
+	must(t, err)
+	rev, err := table.Create(ctx, "updated", []byte("1"), time.Hour)
 	must(t, err)
 	_, err = table.Create(ctx, "renewed", []byte("1"), 0)
 	must(t, err)
-	_, err = table.Update(ctx, "created", []byte("2"), rev, time.Second)
+	_, err = table.Update(ctx, "updated", []byte("2"), rev, time.Second)
 	must(t, err)
 	_, err = table.Update(ctx, "renewed", []byte("2"), 0, time.Second)
 	must(t, err)
-	for _, key := range []string{"created", "renewed"} {
+	for _, key := range []string{"created", "updated", "renewed"} {
 		for {
 			_, err := table.Get(ctx, key)
 			if errors.Is(err, kv.ErrNotFound) {

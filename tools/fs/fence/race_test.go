@@ -18,7 +18,7 @@ func TestSwapBetweenCheckAndUse(t *testing.T) {
 		y.write(filepath.Join(y.outside, "b.txt"), secret)
 		y.write(filepath.Join(y.outside, "gone.txt"), secret)
 		f := y.fence(o)
-		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 		var swapping sync.WaitGroup
 		swapping.Go(func() { swap(ctx, y, y.outside, "../../secret.txt") })
 		inside := 0

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -176,8 +175,9 @@ func child() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	mark := fmt.Sprintf("79%06d", os.Getpid())
 	_, err = s.Run(context.Background(), sandbox.Command{
-		Args: []string{"/bin/bash", "-c", "(setsid sleep 79" + strconv.Itoa(os.Getpid()) + " &); echo ready; sleep 79" + strconv.Itoa(os.Getpid())}, Dir: "/",
+		Args: []string{"/bin/bash", "-c", "(setsid sleep " + mark + " &); echo ready; sleep " + mark}, Dir: "/",
 		Env: []string{"PATH=/bin:/usr/bin"}, Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 	fmt.Println(err)
@@ -186,7 +186,7 @@ func child() {
 // A bot that is killed leaves no command behind.
 func TestBotDies(t *testing.T) {
 	s := place(t, sandbox.Landlock)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	bot := exec.CommandContext(ctx, os.Args[0])
 	bot.Env = append(os.Environ(), childVariable+"="+s.workspace)
@@ -202,7 +202,7 @@ func TestBotDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if err := r.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := r.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	out := bufio.NewReader(r)
@@ -216,7 +216,7 @@ func TestBotDies(t *testing.T) {
 	if _, err := io.Copy(io.Discard, out); err != nil {
 		t.Fatalf("the command still runs: %v", err)
 	}
-	if left := withArg(t, "79"+strconv.Itoa(bot.Process.Pid)); left != "" {
+	if left := withArg(t, fmt.Sprintf("79%06d", bot.Process.Pid)); left != "" {
 		t.Errorf("left %s", left)
 	}
 }

@@ -130,7 +130,7 @@ func (s *site) meet() {
 // run runs a command of bash and returns what it said.
 func (s *site) run(command string) (sandbox.Outcome, string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	var said bytes.Buffer
 	out, err := s.sandbox.Run(ctx, sandbox.Command{

@@ -15,11 +15,12 @@ import (
 	"magpie/tools/web/guard"
 )
 
-// nameServer answers every question for an address with the next one of a
-// list; the last stays.
+// nameServer answers every question for an address with one of a list, the
+// first until the test has it go on to the next: who asks may ask twice.
 type nameServer struct {
 	conn  net.PacketConn
 	asked atomic.Int32
+	at    atomic.Int32
 	addrs [][4]byte
 	done  sync.WaitGroup
 }
@@ -49,10 +50,10 @@ func (s *nameServer) serve() {
 		}
 		msg.Response, msg.Authoritative, msg.Additionals = true, true, nil
 		if q := msg.Questions[0]; q.Type == dnsmessage.TypeA {
-			i := min(int(s.asked.Add(1))-1, len(s.addrs)-1)
+			s.asked.Add(1)
 			msg.Answers = []dnsmessage.Resource{{
 				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
-				Body:   &dnsmessage.AResource{A: s.addrs[i]},
+				Body:   &dnsmessage.AResource{A: s.addrs[s.at.Load()]},
 			}}
 		}
 		if out, err := msg.Pack(); err == nil {
@@ -70,15 +71,16 @@ func (s *nameServer) resolver() *net.Resolver {
 // A name that leads to a harmless address at first and to the machine itself
 // the next time: what counts is the address that is dialled.
 func TestRebinding(t *testing.T) {
+	// 127.0.0.1 plays the harmless address, 127.0.0.2 the inner one.
+	dns := newNameServer(t, [4]byte{127, 0, 0, 1}, [4]byte{127, 0, 0, 2})
 	var reached atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reached.Add(1)
+		dns.at.Store(1)
 		http.Redirect(w, r, "/again", http.StatusFound)
 	}))
 	defer srv.Close()
 	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
-	// 127.0.0.1 plays the harmless address, 127.0.0.2 the inner one.
-	dns := newNameServer(t, [4]byte{127, 0, 0, 1}, [4]byte{127, 0, 0, 2})
 	g, err := guard.New(&guard.Options{Allow: []string{"127.0.0.1"}, Resolver: dns.resolver()})
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func TestNormal(t *testing.T) {
 
 func get(t *testing.T, g *guard.Guard, url string) (*http.Response, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
