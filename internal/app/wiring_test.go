@@ -87,9 +87,9 @@ func TestBudgetKeysReachTheAccount(t *testing.T) {
 func TestToolKeysReachTheTools(t *testing.T) {
 	t.Parallel()
 	for _, c := range []wiring{
-		{key: "timeout", extra: "tools: {timeout: 1ms}", early: crowd, check: func(t *testing.T, w *world, b *bot) {
+		{key: "timeout", extra: "tools: {timeout: 1ns}", early: crowd, check: func(t *testing.T, w *world, b *bot) {
 			w.calls(map[string]modelserver.Call{"list": {Name: "list_files", Args: `{"path": "."}`}})
-			shows("list", "took longer than 1ms")(t, w, b)
+			shows("list", "took longer than 1ns")(t, w, b)
 		}},
 		{key: "enabled", extra: `tools: {enabled: ["*", "-sleep"]}`, check: offers("sleep", "current_time")},
 		{key: "policy.tool", extra: "tools: {policy: [{tool: sleep, action: deny}]}", check: offers("sleep", "current_time")},
@@ -110,8 +110,8 @@ func TestToolKeysReachTheTools(t *testing.T) {
 	}
 }
 
-// crowd fills the workspace with more files than can be listed in a
-// millisecond.
+// crowd fills the workspace with so many files that listing them looks whether
+// its time is over.
 func crowd(w *world) {
 	dir := w.data("workspace")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -210,10 +210,10 @@ func checkSecrets(t *testing.T, w *world, b *bot) {
 func TestDoorKeysReachTheDoors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []wiring{
-		{key: "rate_limit.per_sender", limit: "2/1m", check: func(t *testing.T, w *world, b *bot) {
+		{key: "rate_limit.per_sender", limit: "2/1h", check: func(t *testing.T, w *world, b *bot) {
 			shows("one", "echo: one")(t, w, b)
 			shows("two", "echo: two")(t, w, b)
-			shows("three", "at most 2 messages in 1m")(t, w, b)
+			shows("three", "at most 2 messages in 1h")(t, w, b)
 		}},
 		{key: "pairing_ttl", security: "pairing_ttl: 7m", door: "allow: [], stream: false", check: shows("let me in", "good for 7 min")},
 		{key: "pairing", door: "allow: [], pairing: false, stream: false", check: func(t *testing.T, w *world, b *bot) {

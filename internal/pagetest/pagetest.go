@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds every wait for the browser.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Chromium finds the browser, or skips the test; MAGPIE_TEST_REQUIRE=1 makes
 // that a failure.
@@ -62,7 +62,7 @@ type Browser struct {
 func Open(t *testing.T, flags ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	opts := append(append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...),
-		chromedp.ExecPath(Chromium(t)), chromedp.NoSandbox, chromedp.Flag("disable-background-networking", true),
+		chromedp.ExecPath(Chromium(t)), chromedp.WSURLReadTimeout(patience), chromedp.NoSandbox, chromedp.Flag("disable-background-networking", true),
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 800),
 		chromedp.Env("LANG=C.UTF-8")) // else it cannot read files with names beyond ASCII
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), append(opts, flags...)...)
