@@ -137,6 +137,7 @@ func TestStopEndsTasks(t *testing.T) {
 	w.say("spawn slow one;slow two;slow three")
 	r := receive(t, c.asked, "a task")
 	w.wait(owner, "the answer", func(m []telegram.Message) bool { return count(m, "works in the background") == 1 })
+	b.idle()
 	w.say("/stop")
 	w.wait(owner, "confirmation", func(m []telegram.Message) bool {
 		return count(m, "Ended 3 background tasks: slow ") == 1 && count(m, "slow one")+count(m, "slow two")+count(m, "slow three") == 6
