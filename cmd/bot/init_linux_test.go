@@ -97,7 +97,7 @@ func (s *screen) shown() string {
 // after waits for a text on the screen and then types a line.
 func (s *screen) after(text string, times int, line string) {
 	s.t.Helper()
-	end := time.After(30 * time.Second)
+	end := time.After(time.Minute)
 	for strings.Count(s.shown(), text) < times {
 		select {
 		case <-s.changed:
@@ -165,7 +165,7 @@ func TestClosedTerminalEndsTheBot(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the bot goes on without its terminal")
 	}
 }

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func bot(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	// Every wait for a child has an end.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = dir
@@ -215,7 +215,7 @@ func healthy(t *testing.T, dir string) {
 	t.Helper()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		code, _, stderr := run(t, dir, nil, "health")
 		if code == exitDone {

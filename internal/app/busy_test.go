@@ -172,6 +172,7 @@ func TestStopWhileTheModelThinks(t *testing.T) {
 	if count(msgs, "something slow") != 0 {
 		t.Errorf("the stopped turn was answered: %q", texts(msgs))
 	}
+	b.idle()
 	w.say("/stop")
 	w.wait(owner, "nothing to stop", func(m []telegram.Message) bool { return count(m, "Nothing is running") == 1 })
 	clean(t, b.signal(15))

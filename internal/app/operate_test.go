@@ -123,6 +123,7 @@ func TestSessions(t *testing.T) {
 	w.ask("and a second")
 	w.tg.Say(telegram.Said{From: 7, Text: "hello"})
 	w.wait(7, "answer", func(m []telegram.Message) bool { return len(m) == 1 })
+	b.settled()
 	list := inJSON[[]struct {
 		Session, Chat  string
 		Turns, Waiting int

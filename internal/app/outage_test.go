@@ -43,8 +43,9 @@ func TestOutageLongerThanThePatience(t *testing.T) {
 	})
 	w.api = srv.URL
 	out.lasts.Store(true)
-	// The first pause is up to 1 s: so it is tried again at least once.
-	b, path := w.runInside(app.Options{}.WithPatience(3 * time.Second))
+	// The first pauses are up to 1, 2 and 4 s: so it is tried again at least
+	// once, however slow the machine is.
+	b, path := w.runInside(app.Options{}.WithPatience(12 * time.Second))
 	w.say("hello")
 	b.until("a dead letter", func() bool {
 		_, body := b.get("/metrics")

@@ -98,16 +98,14 @@ func (r *reloader) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.p.opts.Hangup:
-			r.again()
-			taken = r.stamp()
+			taken = r.again()
 			last = taken
 		case <-tick.C:
 			now := r.stamp()
 			calm := now == last
 			last = now
 			if calm && now != taken {
-				r.again()
-				taken = r.stamp()
+				taken = r.again()
 				last = taken
 			}
 		}
@@ -121,8 +119,16 @@ func (r *reloader) stamp() string {
 	return stampOf(r.files)
 }
 
-// again reads the configuration and takes it, or says why not.
-func (r *reloader) again() {
+// again reads the configuration and takes it, or says why not. It returns the
+// stamp of what was read: a change that comes meanwhile is still to be seen.
+func (r *reloader) again() (read string) {
+	read = r.stamp()
+	files := r.files
+	defer func() {
+		if !slices.Equal(files, r.files) {
+			read = r.stamp()
+		}
+	}()
 	cfg, err := r.p.opts.Load()
 	if err == nil && cfg.File != r.p.cfg.File { // ./config.yaml is gone, and no file at all is a good one too
 		err = fmt.Errorf("%s is gone", r.p.cfg.File)
@@ -142,7 +148,7 @@ func (r *reloader) again() {
 	if err != nil {
 		r.problem, r.since = r.tools.redact.Text(err.Error()), time.Now()
 		r.p.log.Error("the changed configuration is wrong: the last good one stays in force", "err", r.problem)
-		return
+		return read
 	}
 	r.problem, r.since, r.loaded = "", time.Time{}, time.Now()
 	r.p.log.Info("configuration read again", "changed", changed)
@@ -152,6 +158,7 @@ func (r *reloader) again() {
 	if len(r.restart) > 0 {
 		r.p.log.Warn("some changes of the configuration need a restart", "keys", r.restart)
 	}
+	return read
 }
 
 // take puts into force what can be; it returns the keys that have changed.

@@ -43,21 +43,25 @@ const (
 	refused = "the last good one stays in force"
 )
 
-// change edits the configuration, tells the program, and waits until it was
-// taken.
-func (b *bot) change(path, from, to string) {
+// change edits the configuration, each odd text to the one after it, tells the
+// program, and waits until it was taken. All edits are one: the program might
+// take the first of several by itself, and its word for that would be taken for
+// the last.
+func (b *bot) change(path string, fromTo ...string) {
 	b.t.Helper()
-	b.edit(path, from, to, taken)
+	b.edit(path, taken, fromTo...)
 }
 
-func (b *bot) edit(path, from, to, want string) {
+func (b *bot) edit(path, want string, fromTo ...string) {
 	b.t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), from) {
-		b.t.Fatalf("%q does not stand in the configuration (%v)", from, err)
+	for i := 0; i < len(fromTo); i += 2 {
+		if err != nil || !strings.Contains(string(text), fromTo[i]) {
+			b.t.Fatalf("%q does not stand in the configuration (%v)", fromTo[i], err)
+		}
 	}
 	before := strings.Count(b.log.String(), want)
-	replaceIn(b.t, path, from, to)
+	replaceIn(b.t, path, string(text), strings.NewReplacer(fromTo...).Replace(string(text)))
 	if err := b.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		b.t.Fatal(err)
 	}
@@ -139,7 +143,7 @@ func TestChangesNeedNoRestart(t *testing.T) {
 		{wiring{key: "policy", extra: "tools: {policy: []}", check: offered("no_such_tool", "sleep")}, "policy: []", "policy: [{tool: sleep, action: deny}]", offered("sleep", "current_time")},
 		{wiring{key: "exec patterns", extra: "tools: {exec: {deny_patterns: []}}", check: runs("echo forbidden", "exit_code: 0")}, "deny_patterns: []", "deny_patterns: [forbidden]", runs("echo forbidden", "deny_patterns")},
 		{wiring{key: "exec", extra: "tools: {exec: {enabled: true}}", check: offered("no_such_tool", "exec")}, "enabled: true}", "enabled: false}", offered("exec", "sleep")},
-		{wiring{key: "limits", extra: "tools: {exec: {timeout: 1m}}", check: runs("sleep 0.3", "exit_code: 0")}, "timeout: 1m", "timeout: 100ms", runs("sleep 0.3", "stopped after 100ms")},
+		{wiring{key: "limits", extra: "tools: {exec: {timeout: 1m}}", check: runs("sleep 0.3", "exit_code: 0")}, "timeout: 1m", "timeout: 100ms", runs("sleep 60", "stopped after 100ms")},
 	} {
 		t.Run(c.key, c.run)
 	}
@@ -170,8 +174,7 @@ func TestTurnKeepsWhatItBeganWith(t *testing.T) {
 	if got := receive(t, asked, "the first question"); got != "scripted" {
 		t.Errorf("asked %q", got)
 	}
-	replaceIn(t, path, "model: scripted", "model: another")
-	b.change(path, "policy: []", "policy: [{tool: write_file, action: deny}]")
+	b.change(path, "model: scripted", "model: another", "policy: []", "policy: [{tool: write_file, action: deny}]")
 	close(goOn)
 	w.wait(owner, "the turn ends as it began", func(m []telegram.Message) bool { return count(m, "result: created a.txt") == 1 })
 	if got := receive(t, asked, "the second question"); got != "scripted" {
@@ -230,7 +233,7 @@ func TestBadChangeIsNotTaken(t *testing.T) {
 	}
 	bad := strings.ReplaceAll(string(text), `["1001"]`, `["1001", "2002"]`)
 	bad = strings.ReplaceAll(bad, "policy: []", `policy: [{tool: sleep, match: "[", action: deny}]`)
-	b.edit(path, string(text), bad, refused)
+	b.edit(path, refused, string(text), bad)
 	unheard(t, w, b)
 	if b.inForce().OK {
 		t.Error("/readyz calls the bad file good")
@@ -253,9 +256,8 @@ func TestWhatNeedsARestartIsNamed(t *testing.T) {
 	b := w.startWith(path, listen)
 	b.ready()
 	token := w.tg.Token()
-	replaceIn(t, path, "max_bytes: 1000000", "max_bytes: 2000000")
-	replaceIn(t, path, "max_turns: 5, busy: queue", "max_turns: 6, busy: collect")
-	b.change(path, token, "1234:other-secret-token")
+	b.change(path, token, "1234:other-secret-token", "max_bytes: 1000000", "max_bytes: 2000000",
+		"max_turns: 5, busy: queue", "max_turns: 6, busy: collect")
 	if got := strings.Join(b.inForce().Restart, " "); got != "agent.max_turns media.max_bytes channels.telegram.token" {
 		t.Errorf("a restart is needed for %q", got)
 	}
@@ -266,9 +268,7 @@ func TestWhatNeedsARestartIsNamed(t *testing.T) {
 		t.Errorf("the doctor says\n%s", said)
 	}
 	w.ask("do you still have your token?")
-	replaceIn(t, path, "max_bytes: 2000000", "max_bytes: 1000000")
-	replaceIn(t, path, "max_turns: 6", "max_turns: 5")
-	b.change(path, "1234:other-secret-token", token)
+	b.change(path, "1234:other-secret-token", token, "max_bytes: 2000000", "max_bytes: 1000000", "max_turns: 6", "max_turns: 5")
 	if got := b.inForce().Restart; len(got) > 0 {
 		t.Errorf("everything is as at the start, and a restart is needed for %q", got)
 	}
@@ -318,7 +318,7 @@ func TestEmptiedFileIsNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, nothing := range []string{"", "\n \n", "# log: {level: debug}\n", "---\n", "null\n", "~"} {
-		b.edit(path, string(text), nothing, refused)
+		b.edit(path, refused, string(text), nothing)
 		if b.inForce().OK {
 			t.Errorf("%q: /readyz calls it good", nothing)
 		}
@@ -330,7 +330,7 @@ func TestEmptiedFileIsNotTaken(t *testing.T) {
 			t.Errorf("after %q /readyz calls the file bad", nothing)
 		}
 	}
-	b.edit(path, string(text), "", refused)
+	b.edit(path, refused, string(text), "")
 	offered("sleep", "current_time")(t, w, b)
 	if !strings.Contains(b.log.String(), "config.yaml is empty: put back what stood in it, or write {}") {
 		t.Error("the log does not say what to do")

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,15 +19,18 @@ func TestFiveNoticeButtons(t *testing.T) {
 	b := f.start()
 	press := func(p side, chat string, n, button int) {
 		t.Helper()
-		l := f.wait(p, chat, "the reminder", has(mark(n, 0)))
-		i := len(l) - 1
-		if len(l[i].buttons) != 2 {
-			t.Fatalf("%s shows the reminder with the buttons %q", p.name(), l[i].buttons)
+		notice := func(all []line) line { // what a press is answered may stand below it
+			i := slices.IndexFunc(all, func(l line) bool { return strings.Contains(l.text, mark(n, 0)) })
+			return all[i]
 		}
-		if err := f.press(p, chat, l[i], l[i].buttons[button]); err != nil {
+		l := notice(f.wait(p, chat, "the reminder", has(mark(n, 0))))
+		if len(l.buttons) != 2 {
+			t.Fatalf("%s shows the reminder with the buttons %q", p.name(), l.buttons)
+		}
+		if err := f.press(p, chat, l, l.buttons[button]); err != nil {
 			t.Fatalf("%s: %v", p.name(), err)
 		}
-		f.within(deadline, "buttons gone on "+p.name(), func() bool { return p.shown(chat)[i].buttons == nil })
+		f.within(deadline, "buttons gone on "+p.name(), func() bool { return notice(p.shown(chat)).buttons == nil })
 	}
 	chats := map[side]string{}
 	before := time.Now()

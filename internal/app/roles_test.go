@@ -17,7 +17,7 @@ import (
 // takeover is how long a chat may be silent after its worker was killed: the
 // lease of 10 s has to run out, and the sweep comes every 5 s. The rest is for
 // a slow machine.
-const takeover = 45 * time.Second
+const takeover = 90 * time.Second
 
 // shared makes a world whose programs share an external bus.
 func shared(t testing.TB) *world {

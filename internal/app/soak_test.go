@@ -126,7 +126,7 @@ func (c *audience) chatter(t testing.TB, ctx context.Context, p *talker, pause t
 			}
 			c.waits[p.p.name()] = append(c.waits[p.p.name()], time.Since(began))
 			c.mu.Unlock()
-		case <-time.After(4 * deadline):
+		case <-time.After(deadline):
 			c.mu.Lock()
 			c.lost++
 			c.mu.Unlock()

@@ -11,10 +11,11 @@ import (
 	"magpie/internal/fakes/telegram"
 )
 
-// streamed writes a long text slowly, so that a draft is seen.
+// streamed writes a long text slowly, so that a draft is seen on a slow machine
+// too.
 func streamed(text string) func(modelserver.Request) modelserver.Answer {
 	return func(modelserver.Request) modelserver.Answer {
-		return modelserver.Answer{Text: text, Chunks: 30, Pause: 100 * time.Millisecond}
+		return modelserver.Answer{Text: text, Chunks: 30, Pause: 300 * time.Millisecond}
 	}
 }
 
@@ -69,12 +70,7 @@ func TestKilledWhileStreaming(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil)
 			w.door = `allow: ["*"]`
-			slowly := streamed(poem)
-			w.model.Reply(func(r modelserver.Request) modelserver.Answer {
-				a := slowly(r)
-				a.Pause = 300 * time.Millisecond
-				return a
-			})
+			w.model.Reply(streamed(poem))
 			b := w.start("bot")
 			b.ready()
 			w.say("a poem, please")

@@ -93,6 +93,7 @@ func TestTaskLimitAndStatus(t *testing.T) {
 		receive(t, c.asked, "four tasks")
 	}
 	w.wait(owner, "the answer", func(m []telegram.Message) bool { return count(m, "works in the background") == 1 })
+	b.idle()
 	w.say("/status")
 	msgs := w.wait(owner, "status", func(m []telegram.Message) bool { return count(m, "Idle") == 1 })
 	shown := msgs[len(msgs)-1].Text
@@ -113,6 +114,7 @@ func TestTaskLimitAndStatus(t *testing.T) {
 	if n := c.peak(); n != 4 {
 		t.Errorf("%d tasks ran at once, want 4", n)
 	}
+	b.idle()
 	w.say("/status")
 	msgs = w.wait(owner, "status", func(m []telegram.Message) bool { return count(m, "Idle") == 2 })
 	if shown := msgs[len(msgs)-1].Text; strings.Contains(shown, "Background") {
@@ -135,6 +137,7 @@ func TestStopEndsTasks(t *testing.T) {
 	w.say("spawn slow one;slow two;slow three")
 	r := receive(t, c.asked, "a task")
 	w.wait(owner, "the answer", func(m []telegram.Message) bool { return count(m, "works in the background") == 1 })
+	b.idle()
 	w.say("/stop")
 	w.wait(owner, "confirmation", func(m []telegram.Message) bool {
 		return count(m, "Ended 3 background tasks: slow ") == 1 && count(m, "slow one")+count(m, "slow two")+count(m, "slow three") == 6
@@ -159,14 +162,14 @@ func TestStopEndsTasks(t *testing.T) {
 func TestTaskOutOfTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	w.extra = seconds(2)
+	w.extra = seconds(10)
 	w.crew(func(modelserver.Request) modelserver.Answer {
 		return modelserver.Answer{Calls: []modelserver.Call{{Name: "exec", Args: `{"command":"sleep 60"}`}}}
 	})
 	w.start("bot").ready()
 	w.say("spawn endless")
 	w.wait(owner, "the report", func(m []telegram.Message) bool {
-		return count(m, "news: The task failed: it was stopped because it did not end within 2s. The tool it used last: exec.") == 1
+		return count(m, "news: The task failed: it was stopped because it did not end within 10s. The tool it used last: exec.") == 1
 	})
 	w.onceShown(t, w.quiet(), "news:")
 }

@@ -152,6 +152,17 @@ func (w *world) quiet() []telegram.Message {
 	return w.wait(owner, "the last answer", func(m []telegram.Message) bool { return count(m, "echo: end of the test") > 0 })
 }
 
+// idle waits until no turn runs any more: its answer is shown before it has
+// ended.
+func (b *bot) idle() {
+	b.t.Helper()
+	var body string
+	b.until("no turn runs", func() bool {
+		_, body = b.get("/metrics")
+		return metric(b.t, body, "magpie_turns_running") == 0
+	}, func() string { return body })
+}
+
 // once checks that text was shown once; that a send which a kill cut off was
 // repeated by the next life is no double.
 func (w *world) onceShown(t testing.TB, msgs []telegram.Message, text string) {

@@ -76,8 +76,10 @@ func TestButtons(t *testing.T) {
 	if got := w.notice(b, press(stranger, tea)); !strings.Contains(got, "not allowed") {
 		t.Errorf("a stranger's press is answered %q", got)
 	}
+	goOn := b.paused()
 	first := press(friend, coffee)
 	second := press(owner, tea) // the keyboard is still there for him
+	goOn()
 	w.wait(group, "the press answered as a message", func(m []telegram.Message) bool { return count(m, "Coffee") == 1 && len(m[0].Keyboard) == 0 })
 	w.notice(b, first)
 	if got := w.notice(b, second); !strings.Contains(got, "already") {

@@ -25,7 +25,7 @@ func TestExecKeysReachTheTool(t *testing.T) {
 	for _, c := range []wiring{
 		{key: "exec", check: answers("echo 你好; pwd; exit 3", "exit_code: 3", "你好", "workspace")},
 		{key: "exec.enabled", extra: "tools: {exec: {enabled: false}}", check: offers("exec", "current_time")},
-		{key: "exec.timeout", extra: "tools: {exec: {timeout: 2s}}", check: answers("echo begun; sleep 60", "stopped after 2s", "begun")},
+		{key: "exec.timeout", extra: "tools: {exec: {timeout: 10s}}", check: answers("echo begun; sleep 60", "stopped after 10s", "begun")},
 		{key: "exec.max_timeout", extra: "tools: {exec: {timeout: 100ms, max_timeout: 300ms}}", check: func(t *testing.T, w *world, b *bot) {
 			w.calls(map[string]modelserver.Call{"run it": {Name: "exec", Args: `{"command": "sleep 60", "timeout": 99}`}})
 			shows("run it", "stopped after 300ms")(t, w, b)

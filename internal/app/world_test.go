@@ -26,8 +26,9 @@ import (
 	"magpie/tools/shell/sandbox"
 )
 
-// deadline bounds every wait of these tests; none comes near it.
-const deadline = 15 * time.Second
+// deadline bounds every wait of these tests; none comes near it. No test may
+// wait it out.
+const deadline = time.Minute
 
 // programDir names the variable with the folder of the built bot.
 const programDir = "MAGPIE_TEST_PROGRAM_DIR"
@@ -225,6 +226,24 @@ func (b *bot) signal(s syscall.Signal) error {
 		b.t.Fatalf("the bot does not end after %v", s)
 		return nil
 	}
+}
+
+// paused stops the program for a while and waits until it has stopped.
+func (b *bot) paused() (goOn func()) {
+	b.t.Helper()
+	pid := b.cmd.Process.Pid
+	send := func(s syscall.Signal) {
+		if err := b.cmd.Process.Signal(s); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	send(syscall.SIGSTOP)
+	b.until("the program stops", func() bool {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, state, _ := strings.Cut(string(text), ") ")
+		return strings.HasPrefix(state, "T")
+	}, func() string { return "it goes on" })
+	return func() { send(syscall.SIGCONT) }
 }
 
 func (b *bot) kill() { _ = b.signal(syscall.SIGKILL) }

@@ -14,6 +14,7 @@ import (
 	"magpie/internal/console"
 	"magpie/internal/kv"
 	"magpie/internal/pagetest"
+	"magpie/internal/portlock"
 )
 
 // bot is the console with the chat page and a scripted agent, on a port that
@@ -33,7 +34,7 @@ type bot struct {
 
 func newBot(t *testing.T, answer func(*web.Web, chat.Inbound)) *bot {
 	t.Helper()
-	b := &bot{t: t, listen: "127.0.0.1:0", answer: answer}
+	b := &bot{t: t, listen: portlock.Free(t), answer: answer}
 	b.start()
 	t.Cleanup(func() { b.stop() })
 	return b

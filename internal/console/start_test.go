@@ -20,7 +20,7 @@ import (
 	"magpie/internal/console"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func TestToken(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

@@ -67,7 +67,7 @@ func Open(t *testing.T, flags ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	opts := append(append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...),
 		chromedp.ExecPath(Chromium(t)), chromedp.NoSandbox, chromedp.Flag("disable-background-networking", true),
-		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 800), chromedp.WSURLReadTimeout(patience),
+		chromedp.UserDataDir(profile(t)), chromedp.WindowSize(1100, 800), chromedp.WSURLReadTimeout(patience),
 		chromedp.Env("LANG=C.UTF-8")) // else it cannot read files with names beyond ASCII
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), append(opts, flags...)...)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -79,6 +79,26 @@ func Open(t *testing.T, flags ...chromedp.ExecAllocatorOption) *Browser {
 		cancelAlloc()
 	})
 	return watch(t, ctx)
+}
+
+// profile is a folder for the browser. Its helpers may write there for a moment
+// after it has ended, which would make the removal by t.TempDir fail.
+func profile(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "magpie-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		t.Logf("%s is left behind", dir)
+	})
+	return dir
 }
 
 // watch opens the tab of ctx. That must happen with the context that lives as

@@ -150,7 +150,7 @@ const (
 	// cutMost bounds how long a cut connection can be kept away.
 	cutMost = 10 * time.Minute
 	// notice is how long a fake may need to see that its connections are gone.
-	notice = 3 * time.Second
+	notice = 10 * time.Second
 )
 
 // cut breaks every connection of the bot to the platform and refuses new ones

@@ -172,8 +172,8 @@ func (p *plain) ask(ctx context.Context, line string) error {
 				return err
 			}
 			a.helped = true
-		case <-a.quiet.C:
-			a.over = true
+		case <-a.quiet.C: // before anything came it means nothing: ctx ends the wait
+			a.over = a.over || a.begun && !a.busy
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/ergochat/readline/internal/platform.DefaultOnSizeChanged.func1.1"))
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // bot is a web chat with a scripted agent behind a check of the token.
 type bot struct {
