@@ -147,7 +147,7 @@ func BenchmarkOwnLatency(b *testing.B) {
 		defer mu.Unlock()
 		in = append(in, time.Since(said))
 		modelDone = time.Now()
-		return modelserver.Answer{Text: "Fine.", Chunks: 1}
+		return modelserver.Answer{Text: "Fine.", Pieces: modelserver.Pieces{N: 1}}
 	})
 	p := w.start("bot")
 	p.ready()

@@ -112,7 +112,7 @@ func TestTaskOnceIsStopped(t *testing.T) {
 	asking := make(chan struct{}, 10)
 	a.model.Reply(func(modelserver.Request) modelserver.Answer {
 		asking <- struct{}{}
-		return modelserver.Answer{Text: "never", Pause: time.Hour, Chunks: 2}
+		return modelserver.Answer{Text: "never", Pieces: modelserver.Pieces{N: 2, Pause: time.Hour}}
 	})
 	b := a.start("bot")
 	b.ready()

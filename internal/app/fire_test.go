@@ -185,10 +185,10 @@ func TestSilentTask(t *testing.T) {
 		case !strings.Contains(r.LastUser(), "look at the clock"):
 			return modelserver.Echo(r)
 		case len(r.Results()) == 0:
-			return modelserver.Answer{Text: aloud, Chunks: 8, Pause: 200 * time.Millisecond, Calls: []modelserver.Call{{Name: "current_time", Args: "{}"}}}
+			return modelserver.Answer{Text: aloud, Pieces: modelserver.Pieces{N: 8, Pause: 200 * time.Millisecond}, Calls: []modelserver.Call{{Name: "current_time", Args: "{}"}}}
 		}
 		ended <- struct{}{}
-		return modelserver.Answer{Text: " [Silent]\n", Chunks: 4, Pause: 200 * time.Millisecond}
+		return modelserver.Answer{Text: " [Silent]\n", Pieces: modelserver.Pieces{N: 4, Pause: 200 * time.Millisecond}}
 	})
 	job := asked("look at the clock", someDay())
 	job.Mode = cron.Agent

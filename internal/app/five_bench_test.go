@@ -71,7 +71,7 @@ func BenchmarkFiveLatency(b *testing.B) {
 				defer mu.Unlock()
 				in = append(in, time.Since(said))
 				written = time.Now()
-				return modelserver.Answer{Text: "Fine " + mark(0, 0), Chunks: 1}
+				return modelserver.Answer{Text: "Fine " + mark(0, 0), Pieces: modelserver.Pieces{N: 1}}
 			})
 			p := f.start()
 			f.each(func(s side) {

@@ -61,7 +61,7 @@ func TestFiveStreaming(t *testing.T) {
 			f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 				if strings.Contains(r.LastUser(), "poem") {
 					a := streamed(poem)(r)
-					a.Hold = seen
+					a.Pieces.Hold = seen
 					return a
 				}
 				return modelserver.Answer{Text: "end, after " + history(r)}
@@ -131,7 +131,7 @@ func TestFiveKilledWhileStreaming(t *testing.T) {
 	f.common = "stream: true"
 	f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		a := streamed(poem)(r)
-		a.Pause, a.Hold = 300*time.Millisecond, make(chan struct{}) // it dies before the end
+		a.Pieces.Pause, a.Pieces.Hold = 300*time.Millisecond, make(chan struct{}) // it dies before the end
 		return a
 	})
 	b := f.start()

@@ -30,7 +30,7 @@ func TestModelAnswersGarbage(t *testing.T) {
 		{Text: "The beginning of", Fault: modelserver.Cut},
 		{Text: "The beginning of", Fault: modelserver.Short},
 		{}, // empty
-		{Text: strings.Repeat("endless ", 5000), Chunks: 40000, Pause: time.Millisecond},
+		{Text: strings.Repeat("endless ", 5000), Pieces: modelserver.Pieces{N: 40000, Pause: time.Millisecond}},
 		{Calls: []modelserver.Call{{Name: "no_such_tool", Args: `{"a":`}}},
 	}
 	w.model.Reply(func(r modelserver.Request) modelserver.Answer {

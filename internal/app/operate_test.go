@@ -111,10 +111,6 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.tg.AddPerson(telegram.Person{ID: 7, Name: "Bea"})
-	asked := func() string {
-		reqs := w.model.Requests()
-		return said(reqs[len(reqs)-1])
-	}
 	path, listen := w.config("bot")
 	w.command(path, 0, "no sessions", "session", "list")
 	b := w.startWith(path, listen)
@@ -140,12 +136,12 @@ func TestSessions(t *testing.T) {
 	w.command(path, 2, "want bot session clear SESSION", "session", "clear")
 	w.command(path, 0, "cleared: telegram/1001, 2 turns", "session", "clear", "telegram/1001")
 	w.ask("what was it?")
-	if got := asked(); strings.Contains(got, "4711") {
+	if got := w.lastAsked(); strings.Contains(got, "4711") {
 		t.Errorf("the model is shown what was cleared: %q", got)
 	}
 	w.tg.Say(telegram.Said{From: 7, Text: "hello again"})
 	w.wait(7, "answer", func(m []telegram.Message) bool { return len(m) == 2 })
-	if got := asked(); got != "hello|hello again" {
+	if got := w.lastAsked(); got != "hello|hello again" {
 		t.Errorf("another chat is asked %q", got)
 	}
 	clean(t, b.signal(syscall.SIGTERM))
@@ -164,9 +160,15 @@ func TestSessions(t *testing.T) {
 	w.startWith(path, listen).ready()
 	w.tg.Say(telegram.Said{From: 7, Text: "once more"})
 	w.wait(7, "answer", func(m []telegram.Message) bool { return len(m) == 3 })
-	if got := asked(); got != "once more" {
+	if got := w.lastAsked(); got != "once more" {
 		t.Errorf("the model is asked %q", got)
 	}
+}
+
+// lastAsked is what the model was asked last.
+func (w *world) lastAsked() string {
+	reqs := w.model.Requests()
+	return said(reqs[len(reqs)-1])
 }
 
 // cleared wants these turns in the chats, and no time where there are none.

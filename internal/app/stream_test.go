@@ -15,7 +15,7 @@ import (
 // too.
 func streamed(text string) func(modelserver.Request) modelserver.Answer {
 	return func(modelserver.Request) modelserver.Answer {
-		return modelserver.Answer{Text: text, Chunks: 30, Pause: 300 * time.Millisecond}
+		return modelserver.Answer{Text: text, Pieces: modelserver.Pieces{N: 30, Pause: 300 * time.Millisecond}}
 	}
 }
 

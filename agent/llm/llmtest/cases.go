@@ -55,17 +55,17 @@ func replies() []testCase {
 		{ID: "c3", Name: "read_file", Args: `{"path":"文件.txt"}`},
 	}
 	return []testCase{
-		{"text in pieces", modelserver.Answer{Text: "Hello, world.", Chunks: 4}, func(ctx context.Context, t *testing.T, p llm.Provider) {
+		{"text in pieces", modelserver.Answer{Text: "Hello, world.", Pieces: modelserver.Pieces{N: 4}}, func(ctx context.Context, t *testing.T, p llm.Provider) {
 			if s := reply(ctx, t, p); s.Text() != "Hello, world." || len(s.Pieces) < 2 {
 				t.Errorf("rule streaming: got %q, want the text in several pieces", s.Pieces)
 			}
 		}},
-		{"unicode", modelserver.Answer{Text: unicode, Chunks: 9}, func(ctx context.Context, t *testing.T, p llm.Provider) {
+		{"unicode", modelserver.Answer{Text: unicode, Pieces: modelserver.Pieces{N: 9}}, func(ctx context.Context, t *testing.T, p llm.Provider) {
 			if s := reply(ctx, t, p); s.Text() != unicode {
 				t.Errorf("rule text-unchanged: got %q, want %q", s.Text(), unicode)
 			}
 		}},
-		{"huge text", modelserver.Answer{Text: strings.Repeat("长文 long. ", 50_000), Chunks: 7}, func(ctx context.Context, t *testing.T, p llm.Provider) {
+		{"huge text", modelserver.Answer{Text: strings.Repeat("长文 long. ", 50_000), Pieces: modelserver.Pieces{N: 7}}, func(ctx context.Context, t *testing.T, p llm.Provider) {
 			if s := reply(ctx, t, p); len(s.Text()) != 50_000*len("长文 long. ") {
 				t.Errorf("rule text-unchanged: got %d bytes", len(s.Text()))
 			}
@@ -192,7 +192,7 @@ func fails(kind llm.Kind, status int) func(context.Context, *testing.T, llm.Prov
 
 // leaving are the cases in which the caller wants no more.
 func leaving() []testCase {
-	slow := modelserver.Answer{Text: "abcdef", Pause: time.Hour}
+	slow := modelserver.Answer{Text: "abcdef", Pieces: modelserver.Pieces{Pause: time.Hour}}
 	return []testCase{
 		{"cancelled before", modelserver.Answer{Text: "x"}, func(ctx context.Context, t *testing.T, p llm.Provider) {
 			ctx, cancel := context.WithCancel(ctx)

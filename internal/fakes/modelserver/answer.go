@@ -16,18 +16,21 @@ type Answer struct {
 	Stop     string        // "" (end, or tools when there are calls), "length", "filter"
 	Usage    Usage         // zero: four bytes a token
 	Delay    time.Duration // before the first byte
-	Pause    time.Duration // before every further piece of text
-	Chunks   int           // how many pieces Text is streamed in; 0 = 3
+	Pieces   Pieces        // how Text is streamed
 	Fault    Fault
-	// Hold, when there is one, holds back the last piece of Text until it is
-	// closed.
-	Hold <-chan struct{}
 	// Status and Body, when one is set, are the whole answer, streamed or not.
 	// A Status from 400 on without Body gets the error text that the vendor
 	// sends with it.
 	Status int
 	Body   string
 	Header map[string]string
+}
+
+// Pieces says how a text is streamed.
+type Pieces struct {
+	N     int             // how many; 0 = 3
+	Pause time.Duration   // before every one but the first
+	Hold  <-chan struct{} // when there is one, the last piece waits for its end
 }
 
 // Usage counts tokens. Input includes what was read from and written to a

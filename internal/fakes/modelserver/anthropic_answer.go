@@ -76,7 +76,7 @@ func (s *anStream) content(a Answer) error {
 	}
 	if a.Text != "" {
 		err := s.block(object{"type": "text", "text": ""}, func() error {
-			return s.w.texts(pieces(a.Text, a.Chunks), func(p string) error {
+			return s.w.texts(pieces(a.Text, a.Pieces.N), func(p string) error {
 				return s.delta(object{"type": "text_delta", "text": p})
 			})
 		})

@@ -95,7 +95,7 @@ func (s *Server) refuse(rw http.ResponseWriter, v api, err error) {
 }
 
 func (s *Server) answer(rw http.ResponseWriter, v api, r Request, a Answer) {
-	w := &writer{rw: rw, gone: r.Gone, pause: a.Pause, hold: a.Hold, fault: a.Fault}
+	w := &writer{rw: rw, gone: r.Gone, pause: a.Pieces.Pause, hold: a.Pieces.Hold, fault: a.Fault}
 	if !w.wait(a.Delay) {
 		return
 	}

@@ -44,7 +44,7 @@ func (openAI) answer(w *writer, r Request, a Answer) error {
 			return err
 		}
 	}
-	err := w.texts(pieces(a.Text, a.Chunks), func(p string) error {
+	err := w.texts(pieces(a.Text, a.Pieces.N), func(p string) error {
 		return chunk(map[string]any{"content": p}, nil)
 	})
 	if err != nil {
