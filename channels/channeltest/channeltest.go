@@ -39,9 +39,6 @@ type Harness struct {
 	// waiting for the channel. A platform whose people send again what was not
 	// accepted (a page that repeats its POST) does so in the background.
 	Say func(t *testing.T, s Said) (messageID string)
-	// Settled, if not nil, waits until the people whose message was taken know
-	// it, so that nobody sends again what Say sent.
-	Settled func()
 	// Shown is what the bot has put into a chat, oldest first, with edits and
 	// deletions applied. It is complete when the sending call has returned.
 	Shown func(t *testing.T, a chat.Address) []Message
@@ -66,6 +63,9 @@ type Ways struct {
 	Bare   bool // files of people come without text; Said has none beside Files
 	Lossy  bool // a message that was not acknowledged is never repeated
 	Drafts bool // only what was sent as a Draft can be edited
+	// Settled, if not nil, waits until the people whose message was taken know
+	// it, so that nobody sends again what Say sent.
+	Settled func()
 }
 
 // Said is something that a person writes.

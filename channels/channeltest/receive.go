@@ -40,8 +40,8 @@ func (r *rig) cancel() {
 	run := r.start()
 	r.h.Say(r.t, Said{At: r.h.Direct[0], Text: "before the end"})
 	run.await(1)
-	if r.h.Settled != nil {
-		r.h.Settled()
+	if r.h.Ways.Settled != nil {
+		r.h.Ways.Settled()
 	}
 	if err := run.stop(); err != nil {
 		r.t.Errorf("Run returned %v, want nil", err)

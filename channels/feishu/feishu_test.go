@@ -101,14 +101,13 @@ func (w *world) harness(t *testing.T) channeltest.Harness {
 		Direct:  []chat.Address{at(ann), at(bob), at(eve)},
 		Group:   at(crowd),
 		Secrets: []string{w.Secret(), "t-g1FAKE"},
-		Ways:    channeltest.Ways{Bare: true},
-		Say:     w.say,
-		Shown:   w.shown,
-		Fail:    w.fail,
-		Sends:   func() int { return w.Calls("create") + w.Calls("reply") },
-		Settled: func() {
+		Ways: channeltest.Ways{Bare: true, Settled: func() {
 			channeltest.Eventually(t, "all is acknowledged", func() bool { n, _ := w.Pending(); return n == 0 })
-		},
+		}},
+		Say:   w.say,
+		Shown: w.shown,
+		Fail:  w.fail,
+		Sends: func() int { return w.Calls("create") + w.Calls("reply") },
 		Press: func(t *testing.T, a chat.Address, message, data string) {
 			if _, err := w.Press(speaker(a), message, data); err != nil {
 				t.Fatal(err)

@@ -60,9 +60,9 @@ func conformance(t *testing.T) channeltest.Harness {
 		Direct: []chat.Address{at("main"), at("work-1"), at("Work_2")},
 		Say:    func(_ *testing.T, s channeltest.Said) string { return v.say(s) },
 		// People send again, for ever, what was answered by an end of the bot.
-		Settled: v.working.Wait,
-		Shown:   func(t *testing.T, a chat.Address) []channeltest.Message { return v.shown(t, a) },
-		Sends:   func() int { return table.tried() },
+		Ways:  channeltest.Ways{Settled: v.working.Wait},
+		Shown: func(t *testing.T, a chat.Address) []channeltest.Message { return v.shown(t, a) },
+		Sends: func() int { return table.tried() },
 		Press: func(t *testing.T, a chat.Address, messageID, data string) {
 			if rec := postJSON(v, "/api/chat/chats/"+a.Chat+"/press", post{ID: "p1", Message: messageID, Data: data}); rec.Code != http.StatusOK {
 				t.Errorf("press: %d %s", rec.Code, rec.Body)

@@ -47,6 +47,19 @@ func jobStore(t testing.TB, b *bus.Bus) *cron.Store {
 	return s
 }
 
+// answered is how many answers some chats have, of which the receipts are stored.
+func (w *world) answered(first, chats int) []int {
+	w.t.Helper()
+	n := make([]int, chats)
+	for c := range chats {
+		chat := int64(first + c)
+		n[c] = len(w.tg.Messages(chat))
+		// With the next answer all these have theirs.
+		w.wait(chat, "one more answer", func(m []telegram.Message) bool { return len(m) > n[c] })
+	}
+	return n
+}
+
 // A bot that people write to is copied, goes on, and is lost. What was restored
 // from the copy knows the conversations, jobs, notes and files, answers what
 // waited at the moment of the copy and nothing that was answered before, and
@@ -82,13 +95,7 @@ func TestBackupOfARunningBotIsRestored(t *testing.T) {
 		wg.Go(func() { said[c] = w.write(writing, int64(first+c)) })
 	}
 	b.until("people are answered", func() bool { return w.model.Count() > 60 }, func() string { return fmt.Sprint(w.model.Count()) })
-	before := make([]int, chats) // how many answers there were before the copy
-	for c := range chats {
-		chat := int64(first + c)
-		before[c] = len(w.tg.Messages(chat))
-		// The receipts of all these are stored when the next answer comes.
-		w.wait(chat, "one more answer", func(m []telegram.Message) bool { return len(m) > before[c] })
-	}
+	before := w.answered(first, chats)
 	file := filepath.Join(t.TempDir(), "copy.tar.gz")
 	w.command(path, 0, "checked", "backup", file)
 	w.command(path, 1, "is there already", "backup", file)
