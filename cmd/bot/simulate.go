@@ -171,11 +171,12 @@ func (p *program) busy(ctx context.Context, bot app.Info) bool {
 	return p.thinks(ctx, bot.URL) || bot.Unsent(ctx) > 0
 }
 
-// thinks asks the bot's metrics whether a turn runs.
+// thinks asks the bot's metrics whether a turn runs. Who does not answer in time
+// has much to do.
 func (p *program) thinks(ctx context.Context, at string) bool {
 	resp, err := p.get(ctx, at+"/metrics")
 	if err != nil {
-		return false
+		return ctx.Err() == nil
 	}
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(io.LimitReader(resp.Body, maxAnswer))

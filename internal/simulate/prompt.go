@@ -219,8 +219,10 @@ func (p *prompt) state(t *talk, w *waiting) outcome {
 	switch {
 	case p.shown[t] < last.version: // not printed yet
 		return pending
-	case asks, waited > turnMost, !p.opts.Busy():
-		return answered // a question keeps its turn waiting
+	case asks, waited > turnMost: // a question keeps its turn waiting
+		return answered
+	case !p.opts.Busy() && p.shown[t] >= t.last(): // in this order: the end may have come meanwhile
+		return answered
 	}
 	return pending
 }
