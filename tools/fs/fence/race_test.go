@@ -77,7 +77,7 @@ func swap(ctx context.Context, y yard, folder, file string) {
 	for ctx.Err() == nil {
 		_ = os.Rename(a, aside)
 		_ = os.Symlink(folder, a)
-		_ = os.Remove(a)
+		_ = os.RemoveAll(a) // the link, or a folder that a write has made meanwhile
 		_ = os.Rename(aside, a)
 		_ = os.Symlink(file, filepath.Join(a, "link"))
 		_ = os.Rename(filepath.Join(a, "b.txt"), filepath.Join(a, "kept"))
