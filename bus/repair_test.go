@@ -61,8 +61,9 @@ func TestSalvage(t *testing.T) {
 		}
 		parts := append(append(append([][]byte(nil), records[:hit]...), broken), records[hit+1:]...)
 		want := append(append([][]byte(nil), records[:hit]...), records[hit+1:]...)
-		if record(broken, sum) == len(broken) {
-			t.Skip("the damage hit a byte that no checksum covers")
+		if record(bytes.Join(parts[hit:], nil), sum) > 0 {
+			// A byte that no checksum covers; the one that is gone may be the same as the next.
+			t.Skip("nobody can tell that this is damaged")
 		}
 		good, again := salvage(bytes.Join(parts, nil), sum)
 		if !bytes.Equal(good, bytes.Join(want, nil)) || again != (hit < len(records)-1) {

@@ -101,6 +101,7 @@ func postLine(line string) []element {
 	if line == "\x08" {
 		return []element{{Tag: "hr"}}
 	}
+	line = strings.ReplaceAll(line, "\x08", textRule) // in a quote or a list: hr has a paragraph of its own
 	out := []element{}
 	for line != "" {
 		text, rest, found := strings.Cut(line, "\x01")

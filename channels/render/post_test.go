@@ -78,7 +78,7 @@ func settledText(spans []span) string {
 func TestFeishuPostShowsWhatTheTextSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		md := rapid.OneOf(document(), soup()).Draw(t, "md")
-		drop := strings.NewReplacer(gap, "", "▏", "")
+		drop := strings.NewReplacer(gap, "", "▏", "", textRule, "")
 		got := drop.Replace(squeeze(readPost(t, FeishuPost(md))))
 		if want := drop.Replace(squeeze(render(md, postShown))); got != want {
 			t.Fatalf("post shows %q\nwant %q\nof %q", got, want, md)
@@ -107,6 +107,8 @@ func TestFeishuPost(t *testing.T) {
 			{Tag: "text", Text: ")"},
 		}}},
 		{"literal markup", `\*a\* <at user_id="all"></at>`, [][]element{{{Tag: "text", Text: "*a* <" + gap + `at user_id="all"><` + gap + "/at>"}}}},
+		{"rule in a quote", "> a\n>\n> ---", [][]element{{{Tag: "text", Text: "▏a"}}, {{Tag: "text", Text: "▏"}}, {{Tag: "text", Text: "▏" + textRule}}}},
+		{"rule in a list", "- ***", [][]element{{{Tag: "text", Text: "• " + textRule}}}},
 		{"heading and rule", "# a\n\n---\n\nb\nc", [][]element{
 			{{Tag: "text", Text: "a", Style: []string{"bold"}}},
 			{{Tag: "text", Text: " "}},
