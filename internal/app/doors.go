@@ -309,9 +309,6 @@ func (d *doors) states() map[string]any {
 func (d *doors) problems() []console.Problem {
 	var all []console.Problem
 	for _, door := range d.all {
-		if _, page := door.ch.(pager); page {
-			continue
-		}
 		st := door.status.State()
 		what := "channel " + door.cfg.Name
 		switch {

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // page is the chat page's API as a tab uses it, in one conversation.
@@ -124,13 +123,7 @@ func (p *page) wait(what string, ok func(shown) bool) (m shown) {
 // ask writes a message and waits for an answer that holds want.
 func (p *page) ask(text, want string) {
 	p.t.Helper()
-	status, body := p.say(text)
-	for end := time.Now().Add(deadline); status == http.StatusServiceUnavailable && time.Now().Before(end); {
-		p.said-- // not taken: the chat is starting; as the page does, it is said again with its id
-		<-time.After(20 * time.Millisecond)
-		status, body = p.say(text)
-	}
-	if status != http.StatusOK {
+	if status, body := p.say(text); status != http.StatusOK {
 		p.t.Fatalf("%q: %d %s", text, status, body)
 	}
 	p.wait(fmt.Sprintf("%q answered with %q", text, want), func(m shown) bool { return strings.Contains(m.Text, want) })
