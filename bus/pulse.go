@@ -115,6 +115,7 @@ func (b *Bus) feel() {
 	defer cancel()
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
+	usable := true
 	for {
 		looks.TryGo(func() error {
 			b.beat(ctx)
@@ -125,6 +126,14 @@ func (b *Bus) feel() {
 			return
 		case <-tick.C:
 		}
+		err := b.pulse.trouble(time.Now())
+		switch {
+		case usable && err != nil:
+			b.log.Warn("the bus cannot be used now", "err", err)
+		case !usable && err == nil:
+			b.log.Info("the bus can be used again")
+		}
+		usable = err == nil
 	}
 }
 
