@@ -146,7 +146,9 @@ type background struct {
 	leases  sync.Map // holder → *lease: what is held here or being asked for
 	closing chan struct{}
 	bg      sync.WaitGroup
-	pulse   pulse // external only
+	pulse   pulse                 // external only
+	denied  atomic.Pointer[error] // what the permissions of the server refused
+	small   string                // see Notes
 }
 
 // Open connects to the external server of opts.URL, or starts the embedded
@@ -181,6 +183,8 @@ func Open(ctx context.Context, opts Options) (b *Bus, err error) {
 // dial starts or connects to the server. The Bus is to be shut down also when
 // there is an error.
 func dial(ctx context.Context, opts Options) (*Bus, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	opts.defaults()
 	b := &Bus{opts: opts, log: opts.Log, started: time.Now(), background: background{closing: make(chan struct{}), process: ulid.Make().String()}}
 	b.chats.known = map[chat.SessionKey]standing{}
@@ -192,6 +196,11 @@ func dial(ctx context.Context, opts Options) (*Bus, error) {
 	}
 	if err := b.connect(ctx); err != nil {
 		return b, err
+	}
+	if b.srv == nil {
+		if err := b.fit(ctx); err != nil {
+			return b, err
+		}
 	}
 	return b, b.onPause()
 }
@@ -261,6 +270,7 @@ func (b *Bus) connect(ctx context.Context) error {
 				b.log.Warn("whether the bus stores anything is not proved: grant its user to publish to "+pulseSubject, "err", err)
 				return
 			}
+			b.deny(err)
 			b.log.Error("bus refused something", "err", err)
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -269,9 +279,12 @@ func (b *Bus) connect(ctx context.Context) error {
 				b.log.Warn("bus connection lost", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) {
+		nats.ReconnectHandler(func(nc *nats.Conn) {
 			b.pulse.connected(true)
 			b.log.Info("bus connection is back")
+			if err := (greeting{Name: nc.ConnectedServerName(), Version: nc.ConnectedServerVersion()}).tooOld(); b.srv == nil && err != nil {
+				b.log.Error("the bus may not work", "err", err)
+			}
 		}),
 	}
 	url := b.opts.URL

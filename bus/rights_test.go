@@ -140,6 +140,7 @@ func TestRightsOfRoles(t *testing.T) {
 		{"$JS.API.STREAM.MSG.DELETE.HIST", ""},
 		{"$JS.API.STREAM.MSG.DELETE.OUT", ""},
 		{"$JS.API.STREAM.CREATE.X", a},
+		{"$JS.API.STREAM.NAMES", a},
 		{"$JS.API.STREAM.UPDATE.HIST", a},
 		{"$JS.API.STREAM.PURGE.KV_lease", g + a},
 		{"$JS.API.STREAM.PURGE.IN", ""},
