@@ -64,6 +64,7 @@ type Options struct {
 type Info struct {
 	URL   string // of the console
 	Login string // the same with the token: for the eyes of the operator only
+	Bot   console.Running
 	// Unsent is how many messages wait to be sent, or are being sent, now; an
 	// error of the store counts as none.
 	Unsent func(ctx context.Context) int

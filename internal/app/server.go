@@ -64,7 +64,7 @@ func (p *program) greet(s *console.Server) {
 		fmt.Fprint(p.opts.Out, p.greeting(s))
 	}
 	if p.opts.Ready != nil {
-		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Unsent: p.unsent})
+		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Bot: s.Running(), Unsent: p.unsent})
 	}
 }
 

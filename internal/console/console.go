@@ -83,6 +83,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener
+	socket   net.Listener // in the data folder; nil: none
 }
 
 // New checks the configuration and mounts the routes; a pattern that
@@ -173,12 +174,11 @@ func (s *Server) Listen(ctx context.Context) error {
 
 // URL is where a browser on this machine finds the console, "" before Listen.
 func (s *Server) URL() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
+	at := s.address()
+	if at == "" {
 		return ""
 	}
-	return BaseURL(s.listener.Addr().String())
+	return BaseURL(at)
 }
 
 // LoginURL is URL with the token in it: for the eyes of the person at the
@@ -187,20 +187,14 @@ func (s *Server) LoginURL() string {
 	return s.URL() + "/?token=" + url.QueryEscape(string(s.cfg.Token))
 }
 
-// BaseURL is the address under which a program on this machine reaches a
-// console that listens on listen.
-func BaseURL(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return "http://" + listen
+// address is where the console listens, "" before Listen.
+func (s *Server) address() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return ""
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if ip != nil && ip.To4() == nil {
-			host = "::1"
-		}
-	}
-	return "http://" + net.JoinHostPort(host, port)
+	return s.listener.Addr().String()
 }
 
 // Run serves until ctx ends and then stops: requests under way get a moment,
@@ -211,7 +205,10 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	listener := s.listener
+	listeners := []net.Listener{s.listener}
+	if s.socket != nil {
+		listeners = append(listeners, s.socket)
+	}
 	s.mu.Unlock()
 	base, endStreams := context.WithCancel(context.WithoutCancel(ctx))
 	defer endStreams()
@@ -222,10 +219,16 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
+	served := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { served <- srv.Serve(l) }()
+	}
 	select {
 	case err := <-served:
+		_ = srv.Close() // the others, whose end says nothing
+		for range len(listeners) - 1 {
+			<-served
+		}
 		return fmt.Errorf("serve %s: %w", s.cfg.Listen, err)
 	case <-ctx.Done():
 	}
@@ -237,7 +240,9 @@ func (s *Server) Run(ctx context.Context) error {
 		s.cfg.Log.Warn("console cut requests off", "err", err)
 		_ = srv.Close() // what it could report was reported
 	}
-	<-served
+	for range listeners {
+		<-served
+	}
 	return nil
 }
 
