@@ -130,7 +130,12 @@ func ParseHost(s string) (Host, error) {
 
 // cutPort takes host:port apart; a bare IPv6 address has none.
 func cutPort(host string) (name, port string) {
-	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+	if inside, ok := strings.CutPrefix(host, "["); ok {
+		if inside, ok = strings.CutSuffix(inside, "]"); ok {
+			return inside, ""
+		}
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.String(), ""
 	}
 	if name, port, err := net.SplitHostPort(host); err == nil {
