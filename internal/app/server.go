@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"magpie/internal/console"
+	"magpie/internal/front"
 )
 
 // checkEvery is how long the answer of the bus about its health is believed:
@@ -26,8 +27,15 @@ func (p *program) newServer(b *brain, t *toolbox, d *doors, r *reloader) (*conso
 		routes, hooks = d.routes(), d.hooks()
 	}
 	routes = append(routes, p.opRoute(t, r), p.backupRoute())
+	web := p.cfg.Web
+	before, err := front.New(front.Config{
+		Listen: web.Listen, PublicURL: web.PublicURL, Hosts: web.Hosts, TrustedProxies: web.TrustedProxies, Log: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
 	return console.New(console.Config{
-		Listen: p.cfg.Web.Listen, Token: p.token, Key: key,
+		Listen: web.Listen, Token: p.token, Key: key, Front: before,
 		Ready:   p.readiness(d),
 		States:  d.states,
 		Loaded:  r.public,

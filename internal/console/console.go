@@ -1,7 +1,7 @@
 // Package console is the program's one HTTP server, on web.listen: health,
 // readiness, metrics and the platforms' hooks are open; every other route
 // needs the token, by a login page that sets a cookie or by an Authorization
-// header. It serves what it is given (the chat page, APIs) and knows none of
+// header. What a reverse proxy changes about requests is internal/front's. It serves what it is given (the chat page, APIs) and knows none of
 // it. Run starts and waits for the goroutines of the server; handlers run on
 // them.
 //
@@ -25,12 +25,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"magpie/chat"
+	"magpie/internal/front"
 )
 
 const (
@@ -52,13 +52,10 @@ type Problem struct {
 
 // Config is what the console needs. Token and Key are required.
 type Config struct {
-	Listen string      // host:port; port 0 picks one
-	Token  chat.Secret // see LoadToken
-	Key    []byte      // signs cookies, see LoadKey
-	// Hosts are the names under which the console may be asked for beside the
-	// machine's own, when it listens on loopback only (behind a proxy or a
-	// tunnel). Hooks may be asked for under any name.
-	Hosts   []string
+	Listen  string                  // host:port; port 0 picks one
+	Token   chat.Secret             // see LoadToken
+	Key     []byte                  // signs cookies, see LoadKey
+	Front   *front.Front            // what stands in front; nil: nothing. Hooks may be asked for under any name
 	Ready   func() []Problem        // empty: ready. nil: always ready
 	States  func() map[string]any   // of the channels, shown by /readyz; nil: none
 	Loaded  func() any              // how the configuration in force is, shown by /readyz; nil: not
@@ -101,6 +98,12 @@ func New(cfg Config, routes ...Route) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Front == nil {
+		var err error
+		if cfg.Front, err = front.New(front.Config{Listen: cfg.Listen, Log: cfg.Log}); err != nil {
+			return nil, err
+		}
+	}
 	s := &Server{cfg: cfg, guard: newGuard(cfg)}
 	handler, err := s.mount(routes)
 	if err != nil {
@@ -125,7 +128,6 @@ func (s *Server) mount(routes []Route) (h http.Handler, err error) {
 		inner.Handle(r.Pattern, limitBody(limit, r.Handler))
 	}
 	outer := http.NewServeMux()
-	outer.HandleFunc("GET /healthz", healthz)
 	outer.HandleFunc("GET /readyz", s.readyz)
 	if s.cfg.Metrics != nil {
 		outer.Handle("GET /metrics", s.cfg.Metrics)
@@ -137,16 +139,16 @@ func (s *Server) mount(routes []Route) (h http.Handler, err error) {
 	outer.HandleFunc("POST /logout", s.guard.logout)
 	outer.Handle("/", s.guard.protect(inner))
 
-	protected := http.NewCrossOriginProtection().Handler(outer)
 	top := http.NewServeMux()
+	top.HandleFunc("GET /healthz", healthz) // tells nothing, so that a balancer may ask under any name
 	for name, hook := range s.cfg.Hooks {
 		// Platforms come without Origin and under the public name: neither
 		// check fits them, their signature is the check.
 		top.Handle("/hooks/"+name, limitBody(maxHook, hook))
 	}
 	top.HandleFunc("/hooks/", http.NotFound)
-	top.Handle("/", s.guard.checkHost(protected))
-	return safeHeaders(top), nil
+	top.Handle("/", s.guard.checkHost(s.guard.checkOrigin(outer)))
+	return safeHeaders(s.cfg.Front.Handler(top)), nil
 }
 
 // Handler is the whole console without a listener, for tests.
@@ -253,17 +255,8 @@ func ValidateListen(listen string, configured chat.Secret) error {
 	if err != nil {
 		return fmt.Errorf("web.listen %q: want host:port such as 127.0.0.1:18990: %w", listen, err)
 	}
-	if configured == "" && !loopback(host) {
+	if configured == "" && !front.Local(host) {
 		return fmt.Errorf("web.listen %s can be reached from other machines: set web.token, or listen on 127.0.0.1", listen)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
 }
