@@ -1,8 +1,6 @@
 package config
 
 import (
-	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -187,25 +185,6 @@ func (c *checker) security() {
 	if !slices.ContainsFunc(c.cfg.LLM.Models, costs) {
 		c.bad("security.budget.usd_per_day", "no model has a price: set llm.models[].price, or use tokens_per_day")
 	}
-}
-
-func (c *checker) web() {
-	host, port, err := net.SplitHostPort(c.cfg.Web.Listen)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil {
-		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
-		return
-	}
-	if !loopback(host) && c.cfg.Web.Token == "" {
-		c.bad("web.token", "is required because web.listen can be reached from other machines")
-	}
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 func httpURL(s string) bool {

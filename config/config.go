@@ -232,6 +232,7 @@ func (c *Config) complete(env func(string) (string, bool)) {
 	for i := range c.LLM.Models {
 		c.LLM.Models[i].complete(i)
 	}
+	c.Web.complete()
 }
 
 func pathList(paths []string) []*string {

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"unicode"
+
+	"magpie/chat"
+	"magpie/internal/front"
+)
+
+// Web is the section web.
+type Web struct {
+	Listen string // host:port
+	Token  chat.Secret
+	// PublicURL is where people and platforms reach Listen through a reverse
+	// proxy or a tunnel, without a slash at its end; "" = there is none.
+	PublicURL      string
+	Hosts          Names // host names under which it may be asked for besides
+	TrustedProxies Names // addresses and networks that may say who asks
+}
+
+// complete writes the address in its one form; a wrong one stays for the check.
+func (w *Web) complete() {
+	if u, err := front.ParseURL(w.PublicURL); err == nil {
+		w.PublicURL = u.String()
+	}
+}
+
+// Names is a list that may also be given as one text with commas or blanks
+// between its elements, so that one variable can hold all of them.
+type Names []string
+
+func (s *Names) decode(d *decoder, n *node, key string) {
+	var all []string
+	if n.kind == list {
+		d.value(n, key, field{}.of(&all))
+	} else {
+		var one string
+		if d.scalar(n, key, field{name: key}.of(&one)) {
+			all = []string{one}
+		}
+	}
+	*s = nil
+	for _, text := range all {
+		*s = append(*s, strings.FieldsFunc(text, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune(",;，、；", r)
+		})...)
+	}
+}
+
+func (c *checker) web() {
+	w := c.cfg.Web
+	host, port, err := net.SplitHostPort(w.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	switch {
+	case err != nil:
+		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
+	case !loopback(host) && w.Token == "":
+		c.bad("web.token", "is required because web.listen can be reached from other machines")
+	}
+	if w.PublicURL != "" {
+		if _, err := front.ParseURL(w.PublicURL); err != nil {
+			got := ", got " + c.got("web.public_url")
+			if strings.Contains(w.PublicURL, "@") { // a password stands before it
+				got = ""
+			}
+			c.bad("web.public_url", "%v%s", err, got)
+		}
+	}
+	for _, entry := range w.Hosts {
+		if _, err := front.ParseHost(entry); err != nil {
+			c.entry("web.hosts", entry, err)
+		}
+	}
+	for _, entry := range w.TrustedProxies {
+		if _, err := front.ParseProxy(entry); err != nil {
+			c.entry("web.trusted_proxies", entry, err)
+		}
+	}
+}
+
+// entry reports a wrong element of Names, at its place in a list.
+func (c *checker) entry(key, entry string, err error) {
+	for i, item := range c.root.find(key).items {
+		if item.kind == text && strings.Contains(item.text, entry) {
+			key = index(key, i)
+			break
+		}
+	}
+	c.bad(key, "%v, got %s", err, c.got(key))
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
