@@ -40,7 +40,7 @@ func TestCluster(t *testing.T) {
 	need(t, false)
 	p := cluster(t)
 	for _, service := range gateways {
-		if said := p.bot(service, "health", "--ready"); !strings.Contains(said, "ok") {
+		if said := p.bot(service, "health", "--ready"); !strings.Contains(said, "ready") {
 			t.Errorf("%s: %s", service, said)
 		}
 	}
