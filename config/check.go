@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"magpie/internal/near"
+	"magpie/internal/paste"
+	"magpie/internal/zone"
 )
 
 // checker looks for what no single key shows: combinations that cannot work,
@@ -42,6 +48,9 @@ func (c *checker) bad(key, format string, args ...any) {
 		at = nil // the key stands in no file
 	}
 	c.add(at, key, format, args...)
+	if at == nil && strings.ToUpper(key) == key { // a variable
+		c.problems[len(c.problems)-1].File = ""
+	}
 }
 
 // got quotes the value of a key as it stands in the file: an expanded variable
@@ -49,9 +58,9 @@ func (c *checker) bad(key, format string, args ...any) {
 func (c *checker) got(key string) string { return got(c.root.find(key)) }
 
 func (c *checker) home() {
-	if zone := c.cfg.Timezone; zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil {
-			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s`, c.got("timezone"))
+	if named := c.cfg.Timezone; named != "" {
+		if _, err := time.LoadLocation(named); err != nil {
+			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s%s`, c.got("timezone"), zoneHint(named))
 		}
 	}
 	if c.cfg.DataDir == "" {
@@ -189,7 +198,46 @@ func (c *checker) security() {
 	}
 }
 
+// zoneHint says which name would be right. It is a name of our own table, so
+// that nothing of the value is shown.
+func zoneHint(said string) string {
+	meant, sure := zone.Meant(said)
+	switch {
+	case meant == "":
+		return ""
+	case sure || near.Distance(strings.ToLower(cut(said)), strings.ToLower(meant)) <= 3:
+		return fmt.Sprintf("; did you mean %s?", meant)
+	}
+	return fmt.Sprintf("; perhaps %s?", meant)
+}
+
+// The shortest tokens that are taken where others can try them, and that are
+// not warned of.
+const (
+	shortestToken = 8
+	goodToken     = 16
+)
+
+// guessable warns of a token that can be tried out.
+func (c *Config) guessable() string {
+	token := string(c.Web.Token)
+	switch {
+	case token == "":
+		return ""
+	case paste.Sample(token):
+		return "web.token is the text of an example, which everybody knows: " + makeToken
+	case utf8.RuneCountInString(token) < goodToken:
+		return fmt.Sprintf("web.token has fewer than %d characters and can be guessed: %s", goodToken, makeToken)
+	}
+	return ""
+}
+
+const makeToken = "openssl rand -hex 16 makes a good one"
+
 func (c *checker) web() {
+	if odd := paste.Odd(string(c.cfg.Web.Token)); odd != "" {
+		c.bad("web.token", "%s", odd)
+	}
 	host, port, err := net.SplitHostPort(c.cfg.Web.Listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
@@ -198,8 +246,12 @@ func (c *checker) web() {
 		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
 		return
 	}
-	if !loopback(host) && c.cfg.Web.Token == "" {
+	switch n := utf8.RuneCountInString(string(c.cfg.Web.Token)); {
+	case loopback(host):
+	case n == 0:
 		c.bad("web.token", "is required because web.listen can be reached from other machines")
+	case n < shortestToken:
+		c.bad("web.token", "is too short, since web.listen can be reached from other machines: want at least %d characters; %s", shortestToken, makeToken)
 	}
 }
 
