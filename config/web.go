@@ -1,13 +1,16 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"magpie/chat"
 	"magpie/internal/front"
+	"magpie/internal/paste"
 )
 
 // Web is the section web.
@@ -50,17 +53,46 @@ func (s *Names) decode(d *decoder, n *node, key string) {
 	}
 }
 
+// The shortest tokens that are taken where others can try them, and that are
+// not warned of.
+const (
+	shortestToken = 8
+	goodToken     = 16
+)
+
+// guessable warns of a token that can be tried out.
+func (c *Config) guessable() string {
+	token := string(c.Web.Token)
+	switch {
+	case token == "":
+		return ""
+	case paste.Sample(token):
+		return "web.token is the text of an example, which everybody knows: " + makeToken
+	case utf8.RuneCountInString(token) < goodToken:
+		return fmt.Sprintf("web.token has fewer than %d characters and can be guessed: %s", goodToken, makeToken)
+	}
+	return ""
+}
+
+const makeToken = "openssl rand -hex 16 makes a good one"
+
 func (c *checker) web() {
 	w := c.cfg.Web
 	host, port, err := net.SplitHostPort(w.Listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
-	switch {
+	switch n := utf8.RuneCountInString(string(w.Token)); {
 	case err != nil:
 		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
-	case !loopback(host) && w.Token == "":
+	case loopback(host):
+	case n == 0:
 		c.bad("web.token", "is required because web.listen can be reached from other machines")
+	case n < shortestToken:
+		c.bad("web.token", "is too short, since web.listen can be reached from other machines: want at least %d characters; %s", shortestToken, makeToken)
+	}
+	if odd := paste.Odd(string(w.Token)); odd != "" {
+		c.bad("web.token", "%s", odd)
 	}
 	if w.PublicURL != "" {
 		if _, err := front.ParseURL(w.PublicURL); err != nil {

@@ -50,13 +50,14 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 	}
 	cfg, _, err := p.load()
 	if err != nil {
+		p.warn(cfg)
 		return err
 	}
 	if err := app.CheckRoles(cfg, wanted); err != nil {
 		return fmt.Errorf("%w: --roles %w", errUsage, err)
 	}
 	log := newLog(p.err, cfg.Log, p.env)
-	for _, w := range cfg.Warnings() {
+	for _, w := range cfg.Warnings(variableNames()...) {
 		log.Warn("configuration", "problem", w)
 	}
 	signals := make(chan os.Signal, 2)

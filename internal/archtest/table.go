@@ -9,15 +9,16 @@ type row struct {
 
 // platform is the row of a channel adapter.
 func platform(name string) row {
-	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv"}}
+	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv", "internal/paste"}}
 }
 
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("internal/archtest", "internal/backup", "internal/front", "internal/near", "internal/portlock", "internal/rights"), []row{
+	return append(alone("internal/archtest", "internal/backup", "internal/front", "internal/near", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
-		{"config", []string{"chat", "internal/front", "internal/near", "internal/rights"}},
+		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
+		{"internal/zone", []string{"internal/near", "internal/paste"}},
 		{"internal/kv", nil},
 		{"internal/pagetest", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
