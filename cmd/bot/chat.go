@@ -104,6 +104,9 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversatio
 		return err
 	case info := <-ready:
 		bot.URL = info.URL
+		if info.Unconfined != "" {
+			fmt.Fprintln(p.err, "Sandbox of commands: "+info.Unconfined)
+		}
 	}
 	var err error
 	if bot.Token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token); err != nil {

@@ -57,14 +57,14 @@ func (p *program) readiness(d *doors) func() []console.Problem {
 	}
 }
 
-// greet tells the person at the terminal how to go on.
-func (p *program) greet(s *console.Server) {
+// greet tells the person at the terminal how to go on; unconfined: see Info.
+func (p *program) greet(s *console.Server, unconfined string) {
 	p.log.Info("ready", "dur", time.Since(p.began).Round(time.Millisecond), "version", p.opts.Version, "url", s.URL())
 	if p.opts.Out != nil {
 		fmt.Fprint(p.opts.Out, p.greeting(s))
 	}
 	if p.opts.Ready != nil {
-		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Unsent: p.unsent})
+		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Unsent: p.unsent, Unconfined: unconfined})
 	}
 }
 

@@ -54,8 +54,8 @@ func (s *Sandbox) try(kind Kind) (text string, err error) {
 		if auditArch == 0 {
 			return "", fmt.Errorf("this program has no filter of system calls for %s", runtime.GOARCH)
 		}
-		if s.abi = landlockABI(); s.abi < 1 {
-			return "", errors.New("the kernel does not offer it")
+		if s.abi, err = landlockABI(); err != nil {
+			return "", err
 		}
 		text = fmt.Sprintf("landlock (ABI %d) with a system call filter: commands read the system's programs and change only %s", s.abi, strings.Join(s.write, ", "))
 	case Bwrap:
