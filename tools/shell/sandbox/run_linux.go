@@ -20,8 +20,9 @@ const (
 	// probeTime bounds the command that does nothing: starting this program
 	// twice takes some 20 ms, more on a busy machine.
 	probeTime = 20 * time.Second
-	// killTime is how long the warden may take to kill what is left.
-	killTime = 5 * time.Second
+	// killTime is how long the warden may take to kill what is left: on a slow
+	// processor with much to do, looking for it takes seconds.
+	killTime = 20 * time.Second
 	// waitDelay is how long the warden may take after its command was called
 	// off; then it is killed.
 	waitDelay = killTime + 3*time.Second
