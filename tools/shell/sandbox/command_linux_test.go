@@ -239,7 +239,7 @@ except RuntimeError: print("bounded",i<64,flush=True)
 import os; os._exit(0)'`, "bounded True"},
 		"file size": {`head -c 3000000 /dev/zero > big; stat -c %s big`, "1048576"},
 		"core":      {`ulimit -c; ulimit -f; ulimit -n; ulimit -t`, "0\n1024\n1024\n20"},
-		"memory":    {`/usr/bin/python3 -c 'x=[bytearray(1<<29) for _ in range(10)]' 2>&1 | tail -1`, "MemoryError"},
+		"memory":    {`/usr/bin/python3 -c 'x=bytearray(5<<30)' 2>&1 | tail -1`, "MemoryError"},
 		"open files": {`/usr/bin/python3 -c 'f=[]
 try:
   while True: f.append(open("/dev/null"))
