@@ -43,7 +43,7 @@ type person struct {
 	after string
 	tab   *tab
 
-	mu   sync.Mutex
+	mu             sync.Mutex
 	waits, longest time.Duration
 }
 
