@@ -227,6 +227,9 @@ func (w *wizard) until(ctx context.Context, what string, ask func(changed bool) 
 
 // settle tries, and asks what to do when it does not go well; "" is nothing.
 func (w *wizard) settle(ctx context.Context, t *setup.Trial) (setup.Action, error) {
+	if !w.w.unchecked && w.tty {
+		w.say("Trying it, for a minute at most …", "正在检查，最多一分钟……")
+	}
 	w.Try(ctx, t)
 	f := t.Finding
 	text := strings.TrimPrefix(f.Check+": "+f.Text, ": ")
