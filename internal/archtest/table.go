@@ -63,12 +63,13 @@ func table() []row {
 		{"media/oss", []string{"chat", "media"}},
 
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
+		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
 		{"internal/termchat", []string{"chat"}},
 		{"internal/fakes/...", []string{"internal/fakes/..."}},
 		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
-			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/rights", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
 		}},
 	}...)
 }
@@ -94,7 +95,7 @@ func forTests() []string {
 func only() map[string][]string {
 	return map[string][]string{
 		"internal/app": {"cmd/bot"},
-		"config":       {"cmd/bot", "internal/app"},
+		"config":       {"cmd/bot", "internal/app", "internal/setup"},
 		"bus":          {"bus/...", "internal/app"},
 	}
 }
