@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"magpie/chat"
+	"magpie/internal/lineedit"
 )
 
 // Options say where to chat. BaseURL and Token are required.
@@ -125,19 +126,8 @@ func say(m message, paths []string) string {
 	return b.String()
 }
 
-// visible drops control characters: a text must not be able to steer the
-// terminal.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, text)
-}
+// visible is a text that cannot steer the terminal.
+func visible(text string) string { return lineedit.Clean(text) }
 
 // choice is the button with the number that line is, if m has it.
 func choice(m *message, line string) (chat.Button, bool) {
