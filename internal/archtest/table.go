@@ -20,6 +20,7 @@ func table() []row {
 		{"config", []string{"chat", "internal/near", "internal/rights"}},
 		{"internal/kv", nil},
 		{"internal/pagetest", nil},
+		{"internal/screentest", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
@@ -86,7 +87,7 @@ func alone(names ...string) (all []row) {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "internal/screentest", "tools/tooltest",
 	}
 }
 
@@ -139,7 +140,7 @@ func owners() []owner {
 		{"github.com/aymanbagabas/go-udiff", []string{"tools/fs"}, []string{"tools/fs/..."}},
 		{"github.com/yuin/goldmark", []string{"channels/render", "channels/web", "internal/console"}, nil},
 		{"github.com/rivo/uniseg", []string{"channels/render", "internal/lineedit", "internal/termchat"}, nil},
-		{"github.com/charmbracelet/x/vt", nil, []string{"internal/lineedit", "internal/termchat", "cmd/bot"}}, // the terminal of tests
+		{"github.com/charmbracelet/x/vt", []string{"internal/screentest"}, nil}, // the terminal of tests
 		{"github.com/gabriel-vasile/mimetype", []string{"media", "channels/*", "tools/..."}, nil},
 		{"github.com/prometheus/client_golang", []string{"internal/app", "internal/console"}, nil},
 		{"github.com/prometheus/common", []string{"internal/app"}, nil},
@@ -154,7 +155,7 @@ func owners() []owner {
 
 		{"mvdan.cc/sh/v3", []string{"tools/shell/..."}, nil},
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
-		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit"}, anywhere},
+		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/screentest"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
 		{"golang.org/x/net", []string{"tools/web/..."}, nil},
 		{"golang.org/x/term", []string{"cmd/bot", "internal/lineedit", "internal/termchat"}, nil},

@@ -22,6 +22,7 @@ type terminal struct {
 	last   *message // the newest message with buttons
 	before []message
 	synced bool
+	ready  chan struct{} // closed when the past has been shown
 	lost   bool
 	shown  map[string]string
 	draft  draft
@@ -46,7 +47,7 @@ func newTerminal(o Options, c *client, in, out *os.File) (*terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{client: c, screen: screen, shown: map[string]string{}}
+	t := &terminal{client: c, screen: screen, shown: map[string]string{}, ready: make(chan struct{})}
 	t.draft.width = func() int {
 		columns, _ := screen.Size()
 		return columns
@@ -136,6 +137,10 @@ func (t *terminal) begins() {
 
 // send brings the lines to the bot.
 func (t *terminal) send(ctx context.Context, lines <-chan string) error {
+	select {
+	case <-t.ready: // else what is sent now would be shown as the past
+	case <-ctx.Done():
+	}
 	for line := range lines {
 		err := t.deliver(ctx, line)
 		switch {
@@ -212,6 +217,7 @@ func (t *terminal) connected() {
 		return
 	}
 	t.synced = true
+	defer close(t.ready)
 	for _, m := range t.before[max(0, len(t.before)-recall):] {
 		who := "  "
 		if m.Role != "bot" {
