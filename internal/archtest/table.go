@@ -140,7 +140,8 @@ func owners() []owner {
 		{"github.com/aymanbagabas/go-udiff", []string{"tools/fs"}, []string{"tools/fs/..."}},
 		{"github.com/yuin/goldmark", []string{"channels/render", "channels/web", "internal/console"}, nil},
 		{"github.com/rivo/uniseg", []string{"channels/render", "internal/lineedit", "internal/termchat"}, nil},
-		{"github.com/charmbracelet/x/vt", []string{"internal/screentest"}, nil}, // the terminal of tests
+		{"github.com/charmbracelet/x/vt", []string{"internal/screentest"}, nil},        // the terminal of tests
+		{"github.com/charmbracelet/ultraviolet", []string{"internal/screentest"}, nil}, // its cells
 		{"github.com/gabriel-vasile/mimetype", []string{"media", "channels/*", "tools/..."}, nil},
 		{"github.com/prometheus/client_golang", []string{"internal/app", "internal/console"}, nil},
 		{"github.com/prometheus/common", []string{"internal/app"}, nil},

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
 )
@@ -153,17 +154,31 @@ func (s *Screen) Rows() []string {
 	rows := make([]string, s.vt.Height())
 	last := 0
 	for y := range rows {
-		var row strings.Builder
-		for x := 0; x < s.vt.Width(); x++ {
-			if cell := s.vt.CellAt(x, y); cell != nil {
-				row.WriteString(cell.Content)
-			}
-		}
-		if rows[y] = strings.TrimRight(row.String(), " "); rows[y] != "" {
+		if rows[y] = s.row(y, s.vt.CellAt); rows[y] != "" {
 			last = y + 1
 		}
 	}
 	return rows[:last]
+}
+
+// Past are the rows that have scrolled out of the window.
+func (s *Screen) Past() (rows []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for y := range s.vt.ScrollbackLen() {
+		rows = append(rows, s.row(y, s.vt.ScrollbackCellAt))
+	}
+	return rows
+}
+
+func (s *Screen) row(y int, cell func(x, y int) *uv.Cell) string {
+	var row strings.Builder
+	for x := 0; x < s.vt.Width(); x++ {
+		if cell := cell(x, y); cell != nil {
+			row.WriteString(cell.Content)
+		}
+	}
+	return strings.TrimRight(row.String(), " ")
 }
 
 // Text is Rows as one text.

@@ -243,6 +243,7 @@ func (t *terminal) message(ctx context.Context, m message) {
 	case m.Role != "bot", known && old == m.Text:
 	default:
 		t.work.awaited = false
+		t.work.busy = t.work.busy && !m.Final
 		rest := m
 		rest.Text = t.draft.finish(m)
 		t.screen.Show(say(rest, t.client.save(ctx, m)), t.draft.rest)
