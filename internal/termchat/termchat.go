@@ -2,7 +2,7 @@
 // API (see channels/web). On a terminal it edits lines, keeps a history and
 // shows the reply while it is written; without one it reads lines, prints
 // answers and ends when the input ends, which is what pipes and scripts want.
-// Markdown is shown as it was written. Run owns every goroutine it starts.
+// Markdown is shown as it was written.
 package termchat
 
 import (
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 		talk(ctx context.Context) error
 		event(ctx context.Context, e event) error
 	} = newPlain(o, c)
-	if inFile && outFile && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) {
+	if inFile && outFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) {
 		t, err := newTerminal(o, c, in, out)
 		if err != nil {
 			return err
@@ -104,6 +104,12 @@ func (o Options) withDefaults() Options {
 		o.HTTP = &http.Client{}
 	}
 	return o
+}
+
+// Message is an input of one message, whatever lines it has.
+func Message(text string) io.Reader {
+	lines := strings.Split(strings.TrimRight(text, "\n\\"), "\n")
+	return strings.NewReader(strings.Join(lines, "\\\n"))
 }
 
 // say writes what a message of the bot looks like in a terminal: its text, its
