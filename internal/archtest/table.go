@@ -132,7 +132,6 @@ func owners() []owner {
 		{"github.com/tencent-connect/botgo", []string{"channels/qq"}, []string{"internal/fakes/..."}},
 		{"github.com/coder/websocket", []string{"channels/*", "internal/fakes/..."}, nil},
 		{"github.com/aliyun/aliyun-oss-go-sdk", []string{"media/oss"}, []string{"internal/fakes/..."}},
-
 		{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, nil},
 		{"github.com/anthropics/anthropic-sdk-go", []string{"agent/llm/anthropic"}, nil},
 

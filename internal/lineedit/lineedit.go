@@ -39,9 +39,7 @@ var (
 // Terminal is safe for concurrent use; Read is for one caller at a time.
 type Terminal struct {
 	o       Options
-	decoder decoder
-	typed   []stroke // read, and not looked at yet
-	wake    [2]*os.File
+	keys    keys
 	signals chan os.Signal
 	woken   chan struct{} // the program goes on after it was suspended
 	done    sync.WaitGroup
@@ -50,10 +48,15 @@ type Terminal struct {
 	old     *term.State // nil while the terminal is as it was
 	screen  screen
 	line    line
-	live    string
-	unshown string // printed while the terminal was given back
 	history history
 	closed  bool
+}
+
+// keys is what comes from the terminal.
+type keys struct {
+	decoder
+	typed []stroke    // read, and not looked at yet
+	wake  [2]*os.File // a pipe whose end ends the waiting
 }
 
 const (
@@ -70,12 +73,12 @@ func Open(o Options) (*Terminal, error) {
 	t := &Terminal{o: o, woken: make(chan struct{}, 1), signals: make(chan os.Signal, 4)}
 	var err, forgets error
 	t.history, forgets = loadHistory(o.History)
-	if t.wake[0], t.wake[1], err = os.Pipe(); err != nil {
+	if t.keys.wake[0], t.keys.wake[1], err = os.Pipe(); err != nil {
 		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
 	t.screen = screen{out: o.Out, size: t.Size}
 	if err := t.raw(); err != nil {
-		return nil, errors.Join(err, t.wake[0].Close(), t.wake[1].Close())
+		return nil, errors.Join(err, t.keys.wake[0].Close(), t.keys.wake[1].Close())
 	}
 	signal.Notify(t.signals, syscall.SIGWINCH, syscall.SIGCONT)
 	t.done.Go(t.follow)
@@ -137,7 +140,7 @@ func (t *Terminal) Close() {
 	t.restore()
 	signal.Stop(t.signals)
 	close(t.signals)
-	_ = t.wake[1].Close() // ends a Read
+	_ = t.keys.wake[1].Close() // ends a Read
 	t.mu.Unlock()
 	t.done.Wait()
 }
@@ -200,14 +203,14 @@ func (t *Terminal) suspend() {
 
 // draw shows the rows at the bottom, and above them a text that ends its line.
 func (t *Terminal) draw(above string) {
-	if t.unshown += above; t.old == nil {
+	if t.screen.unshown += above; t.old == nil {
 		return
 	}
-	above, t.unshown = t.unshown, ""
+	above, t.screen.unshown = t.screen.unshown, ""
 	columns, _ := t.Size()
 	var live []string
-	if t.live != "" {
-		live = wrap(t.live, columns-1)
+	if t.screen.live != "" {
+		live = wrap(t.screen.live, columns-1)
 	}
 	t.screen.draw(above, live, t.line.view(columns))
 }
@@ -222,10 +225,10 @@ func (t *Terminal) Show(text, live string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	live = Clean(live)
-	if text == "" && live == t.live {
+	if text == "" && live == t.screen.live {
 		return
 	}
-	t.live = live
+	t.screen.live = live
 	t.draw(t.above(text))
 }
 
@@ -246,14 +249,14 @@ func (t *Terminal) above(text string) string {
 func (t *Terminal) Read() (string, error) {
 	t.Redraw()
 	for {
-		for len(t.typed) > 0 {
-			s := t.typed[0]
-			t.typed = t.typed[1:]
+		for len(t.keys.typed) > 0 {
+			s := t.keys.typed[0]
+			t.keys.typed = t.keys.typed[1:]
 			if s.key == keySuspend {
 				t.suspend()
 				continue
 			}
-			more := len(t.typed) > 0
+			more := len(t.keys.typed) > 0
 			if text, sent, err := t.press(s, more); sent || err != nil {
 				return text, err
 			}
@@ -274,7 +277,7 @@ func (t *Terminal) Redraw() {
 // more waits for what the terminal sends.
 func (t *Terminal) more() error {
 	in := int(t.o.In.Fd())
-	fds := []unix.PollFd{{Fd: int32(in), Events: unix.POLLIN}, {Fd: int32(t.wake[0].Fd()), Events: unix.POLLIN}} //nolint:gosec // a file's number is small
+	fds := []unix.PollFd{{Fd: int32(in), Events: unix.POLLIN}, {Fd: int32(t.keys.wake[0].Fd()), Events: unix.POLLIN}} //nolint:gosec // a file's number is small
 	for {
 		_, err := unix.Poll(fds, -1)
 		if errors.Is(err, unix.EINTR) {
@@ -290,7 +293,7 @@ func (t *Terminal) more() error {
 	}
 	buf := make([]byte, readSize)
 	n, err := t.o.In.Read(buf)
-	t.typed = append(t.typed, t.decoder.feed(buf[:n])...)
+	t.keys.typed = append(t.keys.typed, t.keys.feed(buf[:n])...)
 	switch {
 	case n > 0, errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
 		return nil

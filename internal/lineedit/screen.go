@@ -14,6 +14,9 @@ type screen struct {
 	out  io.Writer
 	size func() (columns, rows int)
 
+	live    string // in the making
+	unshown string // printed while the terminal was given back
+
 	rows   []string // as they were drawn last
 	at     int      // the row with the cursor
 	before string   // what stands in it before the cursor
