@@ -298,3 +298,38 @@ func TestScreenCharacters(t *testing.T) {
 	p.Type("ab\x1b[Dc\x02\x06\x06\x17de\x15f\x19\r") // ac|b, cut the words, put back
 	p.Shows("you said: fde")
 }
+
+// NO_COLOR is heard; otherwise Markdown has colours and keeps its characters.
+func TestScreenColours(t *testing.T) {
+	for name, want := range map[string]bool{"": true, "1": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", name)
+			b := newBot(t, func(b *bot, in chat.Inbound) { b.say(in, "- `/help` is **bold**\n```\ncode\n```") })
+			p := sitDown(t, b, 60, 20)
+			p.Is(first + "›")
+			p.Type("?\r")
+			p.Is(first + "› ?\n- `/help` is **bold**\n```\ncode\n```\n›")
+			if got := strings.Contains(p.Raw(), code("`/help`")) && strings.Contains(p.Raw(), code("code")); got != want {
+				t.Errorf("coloured: %v, want %v: %q", got, want, p.Raw())
+			}
+			if !want && strings.Contains(p.Raw(), "\x1b[2m") {
+				t.Error("dimmed, although no colours are wanted")
+			}
+		})
+	}
+}
+
+func code(text string) string { return "\x1b[36m" + text + "\x1b[0m" }
+
+// A connection that breaks is told, and what is typed stays.
+func TestScreenConnectionLost(t *testing.T) {
+	b := newBot(t, echo)
+	p := sitDown(t, b, 60, 20)
+	p.Is(first + "›")
+	p.Type("half a li")
+	p.Shows("› half a li")
+	b.CloseClientConnections()
+	p.Is(first + "(the connection is gone, trying again…)\n(connected again)\n› half a li")
+	p.Type("ne\r")
+	p.Is(first + "(the connection is gone, trying again…)\n(connected again)\n› half a line\nyou said: half a line\n›")
+}

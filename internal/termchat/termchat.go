@@ -2,7 +2,7 @@
 // API (see channels/web). On a terminal it edits lines, keeps a history and
 // shows the reply while it is written; without one it reads lines, prints
 // answers and ends when the input ends, which is what pipes and scripts want.
-// Markdown is shown as it was written.
+// Markdown is shown as it was written, on a terminal with colours.
 package termchat
 
 import (

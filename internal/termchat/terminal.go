@@ -26,6 +26,7 @@ type terminal struct {
 	lost   bool
 	shown  map[string]string
 	draft  draft
+	paint  paint
 }
 
 // work is what Ctrl-C can stop.
@@ -202,7 +203,10 @@ func (t *terminal) live(l live) {
 	} else {
 		t.work.stopped = false
 	}
-	text := t.draft.live(l)
+	if l.Turn != t.draft.turn {
+		t.paint = paint{}
+	}
+	text := t.paint.lines(t.draft.live(l))
 	t.screen.Show(text, t.draft.rest)
 }
 
@@ -246,6 +250,9 @@ func (t *terminal) message(ctx context.Context, m message) {
 		t.work.busy = t.work.busy && !m.Final
 		rest := m
 		rest.Text = t.draft.finish(m)
-		t.screen.Show(say(rest, t.client.save(ctx, m)), t.draft.rest)
+		if rest.Text == visible(m.Text) { // all of it
+			t.paint = paint{}
+		}
+		t.screen.Show(t.paint.lines(say(rest, t.client.save(ctx, m))), t.draft.rest)
 	}
 }
