@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +23,8 @@ const (
 	patience = 15 * time.Second
 	// The pause between two tries that were refused at once.
 	askFirst, askMost = 100 * time.Millisecond, 500 * time.Millisecond
+	// tellEvery is how often the log says what is waited for.
+	tellEvery = 5 * time.Second
 )
 
 // ask makes a request that does no harm when it is made twice. On an external
@@ -32,16 +35,21 @@ func (b *Bus) ask(ctx context.Context, do func(ctx context.Context) error) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return b.patiently(ctx, do)
+	return b.again(ctx, do, func(context.Context) error { return nil })
 }
 
-// patiently is ask with all the time that ctx has.
+// patiently is ask with all the time that ctx has, unless it will never be.
 func (b *Bus) patiently(ctx context.Context, do func(ctx context.Context) error) error {
 	if b.srv != nil {
 		return do(ctx)
 	}
-	pause := askFirst
+	return b.again(ctx, do, b.never)
+}
+
+func (b *Bus) again(ctx context.Context, do, never func(ctx context.Context) error) error {
+	pause, began := askFirst, time.Now()
 	var last string
+	var told time.Time
 	for {
 		once, cancel := context.WithTimeout(ctx, askAgain)
 		err := do(once)
@@ -49,23 +57,37 @@ func (b *Bus) patiently(ctx context.Context, do func(ctx context.Context) error)
 		if err == nil || !notYet(err) || ctx.Err() != nil {
 			return err
 		}
-		if err.Error() != last {
-			last = err.Error()
-			b.log.Warn("the bus is not ready, it is asked again", "err", err)
+		if final := never(ctx); final != nil {
+			return final
+		}
+		if err.Error() != last || time.Since(told) >= tellEvery {
+			last, told = err.Error(), time.Now()
+			b.log.Warn("the bus is not ready, it is asked again", "err", worded(err), "waited", time.Since(began).Round(time.Second))
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return fmt.Errorf("after %v: %w", time.Since(began).Round(time.Second), worded(err))
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, askMost)
 	}
 }
 
+// worded says what it means that nobody answers.
+func worded(err error) error {
+	switch {
+	case errors.Is(err, errFollow):
+		return err
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
+		return fmt.Errorf("nobody answers: do more than half of the NATS servers run and reach each other? (%w)", err)
+	}
+	return err
+}
+
 // notYet: the same may succeed in a moment.
 func notYet(err error) bool {
 	for _, again := range []error{
-		errFollow, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		errFollow, errStarting, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
 		jetstream.ErrNoStreamResponse, jetstream.ErrJetStreamNotEnabled,
 		jetstream.ErrBucketNotFound,         // made by another process this moment, this server has not heard of it
 		jetstream.ErrStreamNameAlreadyInUse, // made by another process this moment, with reads from replicas still

@@ -146,6 +146,9 @@ type background struct {
 	leases  sync.Map // holder → *lease: what is held here or being asked for
 	closing chan struct{}
 	bg      sync.WaitGroup
+	pulse   pulse                 // external only
+	denied  atomic.Pointer[error] // what the permissions of the server refused
+	small   string                // see Notes
 }
 
 // Open connects to the external server of opts.URL, or starts the embedded
@@ -171,12 +174,17 @@ func Open(ctx context.Context, opts Options) (b *Bus, err error) {
 		}
 	}
 	b.bg.Go(b.watchRoom)
+	if b.srv == nil {
+		b.bg.Go(b.feel)
+	}
 	return b, nil
 }
 
 // dial starts or connects to the server. The Bus is to be shut down also when
 // there is an error.
 func dial(ctx context.Context, opts Options) (*Bus, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	opts.defaults()
 	b := &Bus{opts: opts, log: opts.Log, started: time.Now(), background: background{closing: make(chan struct{}), process: ulid.Make().String()}}
 	b.chats.known = map[chat.SessionKey]standing{}
@@ -188,6 +196,11 @@ func dial(ctx context.Context, opts Options) (*Bus, error) {
 	}
 	if err := b.connect(ctx); err != nil {
 		return b, err
+	}
+	if b.srv == nil {
+		if err := b.fit(ctx); err != nil {
+			return b, err
+		}
 	}
 	return b, b.onPause()
 }
@@ -253,14 +266,26 @@ func (b *Bus) connect(ctx context.Context) error {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			if b.pulse.deny(err) {
+				b.log.Warn("whether the bus stores anything is not proved: grant its user to publish to "+pulseSubject, "err", err)
+				return
+			}
+			b.deny(err)
 			b.log.Error("bus refused something", "err", err)
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			b.pulse.connected(false)
 			if err != nil {
 				b.log.Warn("bus connection lost", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("bus connection is back") }),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			b.pulse.connected(true)
+			b.log.Info("bus connection is back")
+			if err := (greeting{Name: nc.ConnectedServerName(), Version: nc.ConnectedServerVersion()}).tooOld(); b.srv == nil && err != nil {
+				b.log.Error("the bus may not work", "err", err)
+			}
+		}),
 	}
 	url := b.opts.URL
 	if b.srv != nil {
@@ -317,12 +342,14 @@ func (b *Bus) security() []nats.Option {
 }
 
 // Health says why the bus cannot be used for new messages now; nil when it can.
+// An external one is felt all the time, so that the answer comes at once also
+// when the servers do not.
 func (b *Bus) Health(ctx context.Context) error {
-	switch {
-	case !b.nc.IsConnected():
-		return errors.New("bus: not connected")
-	case b.room.isFull():
+	if b.room.isFull() {
 		return fmt.Errorf("bus: %w: new messages are refused until there is room", ErrStoreFull)
+	}
+	if b.srv == nil {
+		return b.pulse.trouble(time.Now())
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

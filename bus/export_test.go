@@ -185,4 +185,4 @@ func (u *unanswered) WatchFiltered(ctx context.Context, keys []string, opts ...j
 
 // Resets reports whether a server of that version can have a consumer begin
 // anew.
-func Resets(version string) bool { return resets(version) }
+func Resets(version string) bool { return atLeast(version, resetMinor) }

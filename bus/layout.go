@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,6 +18,7 @@ var errFollow = errors.New("it is not there yet as it has to be: a process with 
 // alone.
 func (b *Bus) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, err error) {
 	cfg.Replicas = b.opts.Replicas
+	cfg = described(cfg)
 	err = b.patiently(ctx, func(ctx context.Context) (err error) {
 		s, err = b.js.Stream(ctx, cfg.Name)
 		missing := errors.Is(err, jetstream.ErrStreamNotFound)
@@ -24,9 +26,12 @@ func (b *Bus) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstre
 		case b.opts.Role.Follows && (missing || err == nil && !stands(s.CachedInfo().Config, cfg)):
 			return errFollow
 		case missing:
-			s, err = b.js.CreateStream(ctx, cfg)
+			s, err = b.make(ctx, cfg)
 		case err == nil && !stands(s.CachedInfo().Config, cfg):
-			s, err = b.js.UpdateStream(ctx, cfg)
+			if err = b.guard(s); err == nil {
+				cfg.Metadata = marks(s.CachedInfo().Config.Metadata)
+				s, err = b.js.UpdateStream(ctx, cfg)
+			}
 		}
 		return err
 	})
@@ -34,6 +39,16 @@ func (b *Bus) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstre
 		return nil, fmt.Errorf("open stream %s: %w", cfg.Name, err)
 	}
 	return s, nil
+}
+
+// make makes a stream; another one that takes its subjects is named.
+func (b *Bus) make(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := b.js.CreateStream(ctx, cfg)
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == errSubjectsOverlap {
+		return nil, b.foreign([]string{"another stream that takes " + strings.Join(cfg.Subjects, ", ")})
+	}
+	return s, err
 }
 
 // stands compares what streamConfigs sets; the server fills in the rest.
@@ -56,9 +71,11 @@ func (b *Bus) bucket(ctx context.Context, cfg jetstream.KeyValueConfig) (k bucke
 		case b.opts.Role.Follows && (missing || err == nil && b.fromReplicas(k.stream)):
 			return errFollow
 		case missing:
-			k.stream, err = b.js.CreateStream(ctx, want)
+			k.stream, err = b.make(ctx, described(want))
 		case err == nil && b.fromReplicas(k.stream):
-			k.stream, err = b.fromLeader(ctx, k.stream)
+			if err = b.guard(k.stream); err == nil {
+				k.stream, err = b.fromLeader(ctx, k.stream)
+			}
 		}
 		if err == nil { // last, since it notes who answers its reads
 			k.KeyValue, err = b.js.KeyValue(ctx, cfg.Bucket)
@@ -85,9 +102,13 @@ func bucketStream(cfg jetstream.KeyValueConfig, replicas int) jetstream.StreamCo
 
 // shelf opens the object bucket, or makes it: its files are removed after ttl.
 func (b *Bus) shelf(ctx context.Context, name string, ttl time.Duration) (o jetstream.ObjectStore, err error) {
-	cfg := jetstream.ObjectStoreConfig{Bucket: name, TTL: ttl, Replicas: b.opts.Replicas}
+	about := described(jetstream.StreamConfig{Name: "OBJ_" + name})
+	cfg := jetstream.ObjectStoreConfig{Bucket: name, TTL: ttl, Replicas: b.opts.Replicas, Description: about.Description, Metadata: about.Metadata}
 	err = b.patiently(ctx, func(ctx context.Context) (err error) {
 		s, err := b.js.Stream(ctx, "OBJ_"+name)
+		if err == nil && b.srv == nil && !isMarked(s.CachedInfo().Config) && !resembles(s.CachedInfo().Config, shelfStream()) {
+			return b.foreign([]string{titled(s.CachedInfo().Config)})
+		}
 		if errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && (s.CachedInfo().Config.MaxAge != ttl || s.CachedInfo().Config.Replicas != cfg.Replicas) {
 			if _, err = b.js.CreateOrUpdateObjectStore(ctx, cfg); err == nil {
 				s, err = b.js.Stream(ctx, "OBJ_"+name)

@@ -40,6 +40,8 @@ const (
 	lookEvery, looksMissed = 2 * time.Second, 4
 	// anewAfter is the pause before a queue is consumed anew.
 	anewAfter = 100 * time.Millisecond
+	// resetMinor is the server, 2.14, from which on a consumer can begin anew.
+	resetMinor = 14
 	// sendGrace is how long a send under way may go on after the stop, which as a
 	// whole must not take ten seconds.
 	sendGrace = 3 * time.Second
@@ -94,7 +96,7 @@ func (b *Bus) consumer(ctx context.Context, channel string) (c jetstream.Consume
 		c, err = b.streams.out.Consumer(ctx, name)
 		return err
 	})
-	if err == nil && begins(c.CachedInfo().Config, cfg) && resets(b.nc.ConnectedServerVersion()) {
+	if err == nil && begins(c.CachedInfo().Config, cfg) && atLeast(b.nc.ConnectedServerVersion(), resetMinor) {
 		err = b.ask(ctx, func(ctx context.Context) error {
 			_, err := b.streams.out.ResetConsumerToSequence(ctx, name, 1)
 			return err
@@ -124,14 +126,6 @@ func begins(have, want jetstream.ConsumerConfig) bool {
 	return have.FilterSubject == want.FilterSubject && have.AckPolicy == want.AckPolicy && have.AckWait == want.AckWait &&
 		have.MaxDeliver == want.MaxDeliver && have.MaxAckPending == want.MaxAckPending &&
 		have.DeliverPolicy == want.DeliverPolicy && have.MemoryStorage == want.MemoryStorage
-}
-
-// resets reports whether a server of that version can have a consumer begin
-// anew.
-func resets(version string) bool {
-	var major, minor int
-	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
-	return err == nil && (major > 2 || major == 2 && minor >= 14)
 }
 
 // drain consumes the queue while the lease is held; errAnew when it has to be

@@ -22,6 +22,7 @@ const (
 	errNoStorage         = 10047
 	errNoResources       = 10023 // the server's own limit
 	errStreamNotMatch    = 10060
+	errSubjectsOverlap   = 10065
 )
 
 // PublishInbound stores a message in its chat's mailbox and wakes a worker.

@@ -178,9 +178,9 @@ func record(data []byte, sum hash.Hash64) int {
 	if len(data) < recordHead+recordSum {
 		return 0
 	}
-	n := int(binary.LittleEndian.Uint32(data))
-	headed := n&recordHeader != 0
-	n &^= recordHeader
+	length := binary.LittleEndian.Uint32(data)
+	headed := length&recordHeader != 0
+	n := int(length &^ recordHeader)
 	body := recordHead + int(binary.LittleEndian.Uint16(data[20:]))
 	text := body
 	if headed {

@@ -61,6 +61,13 @@ func OpenRestore(ctx context.Context, opts Options, replace bool, mediaLife time
 	if err != nil {
 		return nil, err
 	}
+	unmarked, err := b.survey(ctx)
+	if err == nil {
+		err = b.adopt(ctx, unmarked)
+	}
+	if err != nil {
+		return nil, err
+	}
 	meta, err := b.bucket(ctx, jetstream.KeyValueConfig{Bucket: "meta"})
 	if err != nil {
 		return nil, err

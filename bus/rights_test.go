@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -23,11 +24,21 @@ import (
 // their work in a whole cluster, TestCluster of internal/app shows.
 func guarded(t *testing.T) (url, keys string) {
 	t.Helper()
+	return guardedWithout(t, "")
+}
+
+// guardedWithout is guarded without something that stands in the configuration.
+func guardedWithout(t *testing.T, grant string) (url, keys string) {
+	t.Helper()
 	raw, err := os.ReadFile("../deploy/nats/nats.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	if grant != "" && !strings.Contains(string(raw), grant) {
+		t.Fatalf("nats.conf does not hold %s", grant)
+	}
+	raw = bytes.ReplaceAll(raw, []byte(grant), nil)
 	text := strings.NewReplacer(`$SERVER_NAME`, `"alone"`, `"0.0.0.0:4222"`, `"127.0.0.1:-1"`, `"/data"`, `"`+dir+`/data"`).Replace(string(raw))
 	text = regexp.MustCompile(`(?ms)^cluster \{.*?^\}\n`).ReplaceAllString(text, "")
 	text = regexp.MustCompile(`(?m)^http: .*\n`).ReplaceAllString(text, "")
@@ -111,6 +122,7 @@ func TestRightsOfRoles(t *testing.T) {
 		{"$KV.lease.sid", a},
 		{"$KV.lease.out.telegram", g},
 		{"$KV.lease.hold.files", g + a},
+		{"$KV.lease.hold.ready.write", g + a + c},
 		{"$O.media.C.x", g + a},
 		{"$JS.API.STREAM.INFO.IN", g + a + c},
 		{"$JS.API.STREAM.MSG.GET.IN", a},
@@ -128,6 +140,7 @@ func TestRightsOfRoles(t *testing.T) {
 		{"$JS.API.STREAM.MSG.DELETE.HIST", ""},
 		{"$JS.API.STREAM.MSG.DELETE.OUT", ""},
 		{"$JS.API.STREAM.CREATE.X", a},
+		{"$JS.API.STREAM.NAMES", a},
 		{"$JS.API.STREAM.UPDATE.HIST", a},
 		{"$JS.API.STREAM.PURGE.KV_lease", g + a},
 		{"$JS.API.STREAM.PURGE.IN", ""},

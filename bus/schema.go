@@ -107,6 +107,10 @@ func (b *Bus) migrateFrom(ctx context.Context, meta jetstream.KeyValue, version 
 func (b *Bus) openAll(ctx context.Context) (meta bucket, version int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	unmarked, err := b.survey(ctx)
+	if err != nil {
+		return meta, 0, err
+	}
 	// The schema bucket comes first: nothing is touched in a store that a newer
 	// program has written.
 	if meta, err = b.bucket(ctx, jetstream.KeyValueConfig{Bucket: "meta"}); err != nil {
@@ -119,6 +123,9 @@ func (b *Bus) openAll(ctx context.Context) (meta bucket, version int, err error)
 		}
 		return err
 	})
+	if err == nil {
+		err = b.adopt(ctx, unmarked)
+	}
 	if err != nil {
 		return meta, 0, err
 	}

@@ -77,9 +77,20 @@ func (l *line) now() chan struct{} {
 
 // silence keeps all connections open and lets nothing through.
 func (l *line) silence() {
+	l.hang()
+	l.goOn()
+}
+
+// hang is silence also for connections that are made until goOn.
+func (l *line) hang() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(l.cut)
+}
+
+func (l *line) goOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.cut = make(chan struct{})
 }
 

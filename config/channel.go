@@ -90,9 +90,13 @@ func (d *decoder) channels(p *pair) []Channel {
 			case seen[c.key]:
 				d.add(c.place, key, "given twice: remove one of them")
 			case misnamed != nil:
-				d.add(c.place, key, "%v", misnamed)
+				hint := ""
+				if meant := NearestType(c.key, nil); meant != "" {
+					hint = fmt.Sprintf("; did you mean %s?", meant)
+				}
+				d.add(c.place, key, "%v%s", misnamed, hint)
 			case c.value.kind != null && c.value.kind != table:
-				d.add(c.value, key, "want a section with keys, got %s", c.value.kind)
+				d.add(c.value, key, "want a section with keys, got %s%s", c.value.kind, noColon(c.value))
 			default:
 				all = append(all, d.channel(c))
 			}
@@ -119,10 +123,13 @@ func (d *decoder) channel(p pair) Channel {
 	keys := fieldsOf(reflect.ValueOf(&c).Elem())
 	mine, rest := *p.value, *p.value
 	mine.kind, mine.pairs, rest.pairs = table, nil, nil
+	switched := d.turned(p.key, p.value)
+	confused := switched.unreadable(d.env)
 	var first node
 	for _, q := range p.value.pairs {
 		name := canonical(q.key)
 		switch {
+		case name == "enabled" && (switched.open || confused != ""):
 		case name == "enabled" || name == "type":
 			first.pairs = append(first.pairs, q)
 			fallthrough
@@ -134,6 +141,15 @@ func (d *decoder) channel(p pair) Channel {
 	}
 	first.kind = table
 	d.section(&first, key, reflect.ValueOf(&c).Elem())
+	if confused != "" {
+		d.note(switched.given, join(key, "enabled"), confused)
+	}
+	if switched.open || confused != "" {
+		c.Enabled = c.Type == webType || len(switched.keys) > 0
+	}
+	if off := switched.off(d.env); !c.Enabled && off != "" && d.warned != nil {
+		*d.warned = append(*d.warned, off)
+	}
 	if c.Type == webType && c.Enabled {
 		c.Allow = []string{"*"}
 	}
@@ -147,7 +163,7 @@ func (d *decoder) channel(p pair) Channel {
 			return fmt.Errorf("channel %s: %w", c.Name, err)
 		}
 		blank := d.fresh()
-		own := &decoder{report: &blank, files: &[]string{}}
+		own := &decoder{report: &blank, files: &[]string{}, why: switched.why(d.env)}
 		own.section(&rest, key, v, keyNames(keys)...)
 		return own.err()
 	}

@@ -1,8 +1,7 @@
 package config
 
 import (
-	"net"
-	"net/netip"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"magpie/internal/near"
+	"magpie/internal/zone"
 )
 
 // checker looks for what no single key shows: combinations that cannot work,
@@ -42,6 +44,9 @@ func (c *checker) bad(key, format string, args ...any) {
 		at = nil // the key stands in no file
 	}
 	c.add(at, key, format, args...)
+	if at == nil && strings.ToUpper(key) == key { // a variable
+		c.problems[len(c.problems)-1].File = ""
+	}
 }
 
 // got quotes the value of a key as it stands in the file: an expanded variable
@@ -49,9 +54,9 @@ func (c *checker) bad(key, format string, args ...any) {
 func (c *checker) got(key string) string { return got(c.root.find(key)) }
 
 func (c *checker) home() {
-	if zone := c.cfg.Timezone; zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil {
-			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s`, c.got("timezone"))
+	if named := c.cfg.Timezone; named != "" {
+		if _, err := time.LoadLocation(named); err != nil {
+			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s%s`, c.got("timezone"), zoneHint(named))
 		}
 	}
 	if c.cfg.DataDir == "" {
@@ -189,23 +194,17 @@ func (c *checker) security() {
 	}
 }
 
-func (c *checker) web() {
-	host, port, err := net.SplitHostPort(c.cfg.Web.Listen)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
+// zoneHint says which name would be right. It is a name of our own table, so
+// that nothing of the value is shown.
+func zoneHint(said string) string {
+	meant, sure := zone.Meant(said)
+	switch {
+	case meant == "":
+		return ""
+	case sure || near.Distance(strings.ToLower(cut(said)), strings.ToLower(meant)) <= 3:
+		return fmt.Sprintf("; did you mean %s?", meant)
 	}
-	if err != nil {
-		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
-		return
-	}
-	if !loopback(host) && c.cfg.Web.Token == "" {
-		c.bad("web.token", "is required because web.listen can be reached from other machines")
-	}
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+	return fmt.Sprintf("; perhaps %s?", meant)
 }
 
 func httpURL(s string) bool {

@@ -7,7 +7,10 @@ import (
 	"net/url"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
+
+	"magpie/internal/paste"
 )
 
 func index(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
@@ -23,20 +26,33 @@ func (c *checker) models() {
 		if m.Provider != OpenAI && m.Provider != Anthropic {
 			continue
 		}
+		at := func(name string) string { return key + "." + name }
+		if !slices.Contains(c.root.keysOf("llm"), "models") { // they are the environment's
+			at = func(name string) string { return strings.ToUpper(m.Provider + "_" + name) }
+		}
+		if flaw := paste.Flaw(string(m.APIKey)); m.APIKey != "" && flaw != "" && !strings.Contains(string(m.APIKey), "\n") { // Warnings says that
+			c.bad(at("api_key"), "%s", flaw)
+		}
+		if odd := paste.Odd(m.Model); odd != "" {
+			c.bad(at("model"), "%s", odd)
+		}
 		if m.Model == "" {
 			c.bad(key+".model", "is required: the name that the server has for the model")
 		}
 		if m.MaxOutputTokens >= m.ContextTokens {
 			c.bad(key+".max_output_tokens", "want less than context_tokens (%d), got %d", m.ContextTokens, m.MaxOutputTokens)
 		}
-		c.base(key+".base_url", m)
+		c.base(at("base_url"), m)
 	}
 }
 
 // base refuses the two usual mistakes: Anthropic's clients add /v1 themselves,
 // and OpenAI's add the name of the call.
 func (c *checker) base(key string, m Model) {
+	odd := paste.Odd(m.BaseURL)
 	switch {
+	case odd != "":
+		c.bad(key, "%s", odd)
 	case !httpURL(m.BaseURL):
 		c.bad(key, "want a URL with http:// or https://")
 	case m.Provider == Anthropic && strings.HasSuffix(path(m.BaseURL), "/v1"):

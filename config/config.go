@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,8 +58,10 @@ type Home struct {
 
 // origin is what is needed to point at a key of the file.
 type origin struct {
-	blank report // without problems
-	root  *node
+	blank  report // without problems
+	root   *node
+	named  []string // variables that the file beside the configuration sets
+	warned []string // what was seen while the file was read
 }
 
 // Errorf returns an *Error that points at a key, such as tools.policy[0].tool:
@@ -119,12 +122,15 @@ func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, 
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	d := &decoder{report: &report{file: path, env: env}, files: &[]string{}}
+	d := &decoder{report: &report{file: path}, files: &[]string{}, warned: &[]string{}}
+	var named []string
 	if path != "" {
 		*d.files = append(*d.files, path, EnvFile(path))
-		d.env = d.variables(EnvFile(path), env)
-		env = d.env
+		env, named = d.variables(EnvFile(path), env)
 	}
+	raw := env
+	env = tidy(raw)
+	d.env = env
 	root := parse(data, d.report)
 	if root == nil {
 		if err := d.err(); err != nil {
@@ -137,7 +143,8 @@ func Parse(path string, data []byte, env func(string) (string, bool)) (*Config, 
 	d.root(root, &cfg)
 	cfg.Files = *d.files
 	cfg.complete(env)
-	cfg.origin = origin{blank: report{file: path, env: env}, root: root}
+	warned := slices.Concat(*d.warned, wrapped(root.uses(), raw))
+	cfg.origin = origin{blank: report{file: path, env: env}, root: root, named: named, warned: warned}
 	c := checker{report: d.report, root: root, cfg: &cfg}
 	c.all()
 	return &cfg, d.err()
@@ -232,6 +239,7 @@ func (c *Config) complete(env func(string) (string, bool)) {
 	for i := range c.LLM.Models {
 		c.LLM.Models[i].complete(i)
 	}
+	c.Web.complete()
 }
 
 func pathList(paths []string) []*string {

@@ -14,7 +14,9 @@ import (
 // wrong instead of stopping at the first.
 type decoder struct {
 	*report
-	files *[]string // that were read, or would be
+	files  *[]string // that were read, or would be
+	warned *[]string // what is legal and hardly meant; nil = nobody listens
+	why    string    // what has made the section count; goes on from "is not set"
 }
 
 // custom is a value with a form of its own in the file.
@@ -30,7 +32,7 @@ type prefilled interface{ defaults() }
 func (d *decoder) section(n *node, key string, v reflect.Value, also ...string) {
 	fields := fieldsOf(v)
 	if n.kind != null && n.kind != table {
-		d.add(n, key, "want a section with keys (%s), got %s", strings.Join(keyNames(fields), ", "), n.kind)
+		d.add(n, key, "want a section with keys (%s), got %s%s", strings.Join(keyNames(fields), ", "), n.kind, noColon(n))
 		return
 	}
 	given := map[string]bool{}
@@ -165,7 +167,7 @@ func (d *decoder) value(n *node, key string, f field) bool {
 
 func (d *decoder) list(n *node, key string, v reflect.Value) {
 	if n.kind != list {
-		d.add(n, key, "want a list such as [a, b], got %s", n.kind)
+		d.add(n, key, "want a list such as [a, b], got %s%s", n.kind, wide(n))
 		return
 	}
 	all := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))

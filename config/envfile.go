@@ -2,10 +2,14 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"magpie/internal/rights"
 )
@@ -18,17 +22,17 @@ const EnvName = ".env"
 func EnvFile(path string) string { return filepath.Join(filepath.Dir(path), EnvName) }
 
 // variables adds what the file sets to env. There need not be one.
-func (d *decoder) variables(path string, env func(string) (string, bool)) func(string) (string, bool) {
+func (d *decoder) variables(path string, env func(string) (string, bool)) (both func(string) (string, bool), names []string) {
 	f, err := os.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return env
+		return env, nil
 	case errors.Is(err, fs.ErrPermission):
 		// Another program may have read it for us, as systemd does: it is a
 		// problem when a variable is missed.
 		p := unread(path, err, rights.ReadSecret)
 		d.closed = &p
-		return env
+		return env, nil
 	}
 	var data []byte
 	if err == nil {
@@ -37,19 +41,56 @@ func (d *decoder) variables(path string, env func(string) (string, bool)) func(s
 	}
 	if err != nil {
 		d.problems = append(d.problems, unread(path, err, rights.ReadSecret))
-		return env
+		return env, nil
 	}
 	set, bad := ParseEnv(data)
+	lines := strings.Split(string(data), "\n")
 	for _, line := range bad {
-		d.problems = append(d.problems, Problem{File: path, Line: line, Column: 1, Text: "want NAME=value, a comment or nothing"})
+		d.problems = append(d.problems, Problem{File: path, Line: line, Column: 1, Text: "want NAME=value, a comment or nothing" + mistyped(lines[line-1])})
 	}
+	*d.warned = append(*d.warned, repeated(path, lines)...)
 	return func(name string) (string, bool) {
 		if value, ok := env(name); ok && value != "" {
 			return value, true
 		}
 		value, ok := set[name]
 		return value, ok
+	}, slices.Collect(maps.Keys(set))
+}
+
+// mistyped says what is wrong with a line that sets nothing, without the value.
+func mistyped(line string) string {
+	line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+	at := strings.IndexAny(line, "=＝:：")
+	if at < 0 {
+		return ""
 	}
+	mark, _ := utf8.DecodeRuneInString(line[at:])
+	name := strings.TrimPrefix(line[:at], "export ")
+	switch {
+	case mark == '＝':
+		return ": the ＝ is full-width, write ="
+	case mark == ':' || mark == '：':
+		return ": write = and not a colon behind the name"
+	case !variable(strings.TrimSpace(name)):
+		return fmt.Sprintf(": %q is no name, which has letters, digits and _", cut(name))
+	}
+	return ": a quote is not closed"
+}
+
+// repeated warns of variables that a file sets twice, of which the last counts.
+func repeated(path string, lines []string) (all []string) {
+	seen := map[string]string{}
+	for i, line := range lines {
+		one, _ := ParseEnv([]byte(line))
+		for name, value := range one {
+			if was, twice := seen[name]; twice && was != value {
+				all = append(all, fmt.Sprintf("%s:%d: %s is set a second time, to something else; this one counts", path, i+1, name))
+			}
+			seen[name] = value
+		}
+	}
+	return all
 }
 
 // ParseEnv reads lines such as NAME=value, as Docker Compose does, but without

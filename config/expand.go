@@ -39,10 +39,20 @@ func expand(s string, env func(string) (string, bool)) (string, error) {
 		case hasFallback:
 			b.WriteString(fallback)
 		default:
-			return "", fmt.Errorf("the variable %s is not set: set it, or write ${%s:-default}", name, name)
+			return "", unset(name)
 		}
 		s = rest
 	}
+}
+
+// unset is the name of a variable that a value needs.
+type unset string
+
+func (name unset) Error() string {
+	if name == "WEB_TOKEN" {
+		return "the variable WEB_TOKEN is not set, which opens the chat page: set it, for example to what openssl rand -hex 16 prints"
+	}
+	return fmt.Sprintf("the variable %s is not set: set it, or write ${%s:-default}", string(name), string(name))
 }
 
 // lacks says whether a variable of s is not set.

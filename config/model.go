@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,15 +77,22 @@ func (m *Model) complete(i int) {
 	m.Name = or(m.Name, or(m.Model, m.Provider))
 }
 
-// Warnings are lines about what is legal but will not work, for the operator.
-func (c *Config) Warnings() []string {
-	var all []string
+// Warnings are lines about what is legal but will not work, or was hardly
+// meant, for the operator. names are the variables of the environment: one that
+// is nearly the name of another that is missing is told.
+func (c *Config) Warnings(names ...string) []string {
+	all := slices.Concat(c.origin.warned, c.misspelt(names), c.keyless())
+	if said := c.guessable(); said != "" {
+		all = append(all, said)
+	}
 	if c.Blank {
 		all = append(all, c.File+" is empty: the defaults count; write {} into it when they are meant")
 	}
 	for _, m := range c.LLM.Models {
 		if m.keyMissing() {
 			all = append(all, fmt.Sprintf("model %s: %s wants a key: set api_key or %s_API_KEY", m.Name, m.BaseURL, strings.ToUpper(m.Provider)))
+		} else if said := m.foreignKey(); said != "" {
+			all = append(all, fmt.Sprintf("model %s: %s", m.Name, said))
 		}
 	}
 	return all
@@ -94,6 +102,23 @@ func (c *Config) Warnings() []string {
 // calls without a key.
 func (m *Model) keyMissing() bool {
 	return m.APIKey == "" && (m.Provider == OpenAI && m.BaseURL == openAIBase || m.Provider == Anthropic && m.BaseURL == anthropicBase)
+}
+
+// foreignKey says that a key is not of the form that an official server gives.
+func (m *Model) foreignKey() string {
+	key := string(m.APIKey)
+	const anthropicKey = "sk-ant-"
+	switch {
+	case strings.Contains(key, "\n"):
+		return "the key holds several lines, which no server takes"
+	case m.BaseURL == openAIBase && strings.HasPrefix(key, anthropicKey):
+		return "the key is one of Anthropic: give it as ANTHROPIC_API_KEY, or with provider: anthropic"
+	case m.BaseURL == openAIBase && !strings.HasPrefix(key, "sk-"):
+		return "keys of " + openAIBase + " begin with sk-; a key of another server needs its address (base_url, OPENAI_BASE_URL)"
+	case m.BaseURL == anthropicBase && !strings.HasPrefix(key, anthropicKey):
+		return "keys of " + anthropicBase + " begin with " + anthropicKey + "; a key of another server needs its address (base_url, ANTHROPIC_BASE_URL)"
+	}
+	return ""
 }
 
 func or(s, fallback string) string {

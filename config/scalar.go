@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"magpie/internal/paste"
 )
 
 // scalar decodes a text, number, truth value or duration. A text that came out
@@ -22,6 +25,10 @@ func (d *decoder) scalar(n *node, key string, f field) bool {
 	s, cast := n.raw, false
 	if n.kind == text {
 		expanded, err := expand(n.text, d.env)
+		if name, missing := errors.AsType[unset](err); missing && d.why != "" {
+			d.note(n, key, fmt.Sprintf("the variable %s is not set, %s", string(name), d.why))
+			return false
+		}
 		if err != nil {
 			d.note(n, key, err.Error())
 			return false
@@ -47,6 +54,9 @@ func (d *decoder) scalar(n *node, key string, f field) bool {
 	value := n.value
 	if cast {
 		value = guess(s)
+		if on, ok := paste.Truth(s); ok && v.Kind() == reflect.Bool {
+			value = on
+		}
 	}
 	if !assign(v, value) {
 		d.add(n, key, "want %s, got %s", wanted(f), got(n))
@@ -75,9 +85,6 @@ func assign(v reflect.Value, value any) bool {
 	switch v.Kind() {
 	case reflect.Bool:
 		b, ok := value.(bool)
-		if i, isInt := value.(int64); isInt && (i == 0 || i == 1) {
-			b, ok = i == 1, true // only from a variable: the file's own numbers are uint64
-		}
 		v.SetBool(b)
 		return ok
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -129,7 +136,7 @@ func got(n *node) string {
 	case strings.Contains(n.text, "${"):
 		return strconv.Quote(cut(n.text))
 	default:
-		return fmt.Sprintf("the text %q", cut(n.text))
+		return fmt.Sprintf("the text %q%s", cut(n.text), wide(n))
 	}
 	return cut(n.raw)
 }
@@ -161,6 +168,9 @@ func (d *decoder) bounds(n *node, key string, f field) {
 		hint := ""
 		if near := nearest(f.value.String(), c); near != "" {
 			hint = fmt.Sprintf("; did you mean %s?", near)
+		}
+		if vendor := vendorHint(f.value.String()); f.name == "provider" && vendor != "" && strings.HasPrefix(key, "llm.") {
+			hint = vendor
 		}
 		d.add(n, key, "want one of %s, got %s%s", strings.Join(named(c), ", "), got(n), hint)
 		return

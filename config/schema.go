@@ -87,6 +87,9 @@ func (f field) schema() map[string]any {
 		return map[string]any{"type": "string", "default": t.String(), "examples": []string{"20/1m"}}
 	case Misfire:
 		return misfireSchema()
+	case Names:
+		one := elementSchema(reflect.TypeFor[string]())
+		return map[string]any{"type": []string{"array", "string"}, "items": one}
 	case MCPServers:
 		one := object(reflect.ValueOf(&MCPServer{Enabled: true}).Elem())
 		return map[string]any{"type": []string{"object", "array"}, "items": one, "additionalProperties": one}

@@ -115,12 +115,6 @@ type Budget struct {
 	PerSenderTokensPerDay int64   `min:"0"`
 }
 
-// Web is the section web.
-type Web struct {
-	Listen string // host:port
-	Token  chat.Secret
-}
-
 // Default returns the configuration without a file, before the environment is
 // looked at.
 func Default() Config {

@@ -58,7 +58,7 @@ const maxLines = 10_000
 // when the text has no structure to go on with, or nothing in it.
 func parse(data []byte, r *report) (root *node) {
 	data, ok := clean(data, r)
-	if !ok {
+	if !ok || !indented(data, r) {
 		return nil
 	}
 	// The parser is other people's code and eats what people typed.
@@ -146,6 +146,9 @@ func tooDeep(s string) *node {
 
 // notYAML words an error of the parser.
 func notYAML(data []byte, err error, r *report) {
+	if colons(data, r) {
+		return
+	}
 	for number, line := range strings.Split(string(data), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		if i := strings.IndexByte(indent, '\t'); i >= 0 && strings.TrimSpace(line) != "" {

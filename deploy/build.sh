@@ -5,13 +5,43 @@
 #
 # OUT/root becomes /, owned by root; OUT/owned is copied over it for user 65532.
 # GOOS, GOARCH and VERSION choose what is built; without them it is this machine
-# and what git knows.
+# and what git knows. In an image there is no history for git, only the names
+# of commits and tags: see named.
 set -eu
 what=$1
 out=$2
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
 mkdir -p "$out/root" "$out/owned"
+
+# named is the tag of the commit that is checked out, else the commit, by HEAD,
+# refs and packed-refs alone. A tag with a text of its own counts when it is
+# packed (as after a clone): its file names the text, not the commit.
+named() {
+	head=$(cat .git/HEAD 2>/dev/null) || return 0
+	commit=$head
+	case $head in
+	'ref: '*)
+		ref=${head#ref: }
+		commit=$(cat ".git/$ref" 2>/dev/null || awk -v ref="$ref" '$2 == ref { print $1 }' .git/packed-refs 2>/dev/null) || return 0
+		;;
+	esac
+	tag=$({
+		grep -rlx "$commit" .git/refs/tags 2>/dev/null | sed 's,^\.git/refs/tags/,,'
+		awk -v commit="$commit" '
+			/^\^/ { if (tag != "" && substr($1, 2) == commit) print tag; next }
+			{ tag = $2; if (!sub("^refs/tags/", "", tag)) tag = ""; else if ($1 == commit) print tag }
+		' .git/packed-refs 2>/dev/null
+	} | grep -E '^[A-Za-z0-9._/+-]+$' | sort -V | tail -n 1)
+	short=$(echo "$commit" | grep -E '^[0-9a-f]{40,64}$' | cut -c1-12)
+	echo "${tag:-$short}"
+}
+
+vcs=auto
+if ! git rev-parse -q --verify 'HEAD^{commit}' >/dev/null 2>&1; then
+	vcs=false
+	VERSION=${VERSION:-$(named)}
+fi
 
 case $what in
 bot)
@@ -29,7 +59,7 @@ bot)
 		small="$small -gcflags=$package/...=-l"
 	done
 	# shellcheck disable=SC2086 # one word for each package
-	go build -trimpath $small -ldflags "-s -w -X main.version=${VERSION:-}" -o "$out/root/bin/bot" ./cmd/bot
+	go build -trimpath -buildvcs=$vcs $small -ldflags "-s -w -X main.version=${VERSION:-}" -o "$out/root/bin/bot" ./cmd/bot
 	# Zones are part of the program; certificates come from this machine.
 	mkdir -p "$out/root/etc/ssl/certs" "$out/root/etc/magpie" "$out/root/tmp"
 	cp /etc/ssl/certs/ca-certificates.crt "$out/root/etc/ssl/certs/"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Exercises the images without Docker: runs the build steps, checks that the
 # programs are static, and starts the bot as the container does: as user 65532,
-# without rights, in a root that is read-only and holds nothing else. As root on
-# Linux; without root it does what it can and says so.
+# without rights, in a root that is read-only and holds nothing else, with a
+# network of its own that has no IPv6, not even on the loopback. The volumes of
+# the cluster are filled as an engine fills them. As root on Linux; without root
+# it does what it can and says so.
 #
 #	check.sh [FOLDER]
 set -euo pipefail
@@ -18,7 +20,7 @@ fail() {
 # What a Dockerfile builds is what build.sh builds: it has no other go command.
 while read -r line; do
 	case $line in
-	*'sh deploy/build.sh bot /out' | *'sh deploy/build.sh nats /out' | 'RUN go mod download') ;;
+	*'sh deploy/build.sh bot /out' | *'sh deploy/build.sh nats /out' | 'RUN go mod download' | 'RUN printf '*) ;;
 	*) fail "the Dockerfile builds by itself: $line" ;;
 	esac
 done < <(grep -E '^RUN .*(go |build)' Dockerfile)
@@ -52,11 +54,12 @@ if ((EUID != 0)); then
 	exit 0
 fi
 
-# From here on in namespaces of its own: mounts and processes end with it.
+chmod 755 "$out"
 chown -R 65532:65532 "$out"/*/owned
-exec 9>"${TMPDIR:-/tmp}/magpie-test-port.lock" # the default port: tests take turns
-flock 9
-OUT=$out unshare --mount --pid --fork --kill-child bash -euo pipefail <<'INSIDE'
+MAGPIE_IMAGES=$(realpath "$out") go -C ../internal/compose test -count=1 -run '^TestVolumesAsAnEngineFillsThem$' ./...
+
+# From here on in namespaces of its own: mounts and processes end with it.
+OUT=$out unshare --mount --net --pid --fork --kill-child bash -euo pipefail <<'INSIDE'
 fail() {
 	echo "check.sh: $*" >&2
 	cat "$OUT/log" >&2
@@ -65,6 +68,9 @@ fail() {
 root=$OUT/bot/root
 data=$OUT/bot/owned/data
 touch "$OUT/log"
+ip link set lo up
+sysctl -q -w net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.lo.disable_ipv6=1
+[[ ! -s /proc/net/if_inet6 ]] || fail 'IPv6 cannot be switched off'
 mkdir -p "$root/data" "$root/proc"
 mount --bind "$root" "$root"
 mount --bind "$data" "$root/data"
@@ -85,11 +91,15 @@ bot() {
 bot run >"$OUT/log" 2>&1 &
 pid=$!
 for ((i = 0; ; i++)); do
-	if (bot health) >/dev/null 2>&1; then break; fi
+	if (bot health --ready) >/dev/null 2>&1; then break; fi
 	((i < 200)) && kill -0 "$pid" || fail 'the bot does not become healthy'
 	sleep 0.1
 done
 echo "health: $( (bot health))"
+for command in doctor 'cron list' 'memory list' 'session list' 'dlq list' 'pair list' 'backup -'; do
+	# shellcheck disable=SC2086 # a command and its arguments
+	(bot $command) >"$OUT/said" 2>&1 || fail "bot $command: $(tail -n 5 "$OUT/said")"
+done
 began=$SECONDS
 kill -TERM "$pid"
 wait "$pid" || fail "the bot ends with $?"

@@ -64,11 +64,17 @@ var (
 	userInfo    = regexp.MustCompile(`(\w+://)[^\s/@:]+:[^\s/@]+@`)
 )
 
-// Text hides secrets in running text.
-func (r *Redactor) Text(s string) string {
+// Known hides the configured secrets in a text, and nothing else.
+func (r *Redactor) Known(s string) string {
 	if known := r.known.Load(); len(known.secrets) > 0 {
 		s = known.replace.Replace(s)
 	}
+	return s
+}
+
+// Text hides secrets in running text.
+func (r *Redactor) Text(s string) string {
+	s = r.Known(s)
 	// Most texts hold nothing that the expressions could find, and to look for
 	// a word costs a hundredth of them.
 	named, bearer := suspicious(s)

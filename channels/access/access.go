@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,22 +55,6 @@ func (c Config) Check() error {
 	return errors.Join(all...)
 }
 
-// ParseLimit reads "20/1m" as 20 messages a minute; "" is no limit, n = 0.
-func ParseLimit(s string) (n int, per time.Duration, err error) {
-	if s == "" {
-		return 0, 0, nil
-	}
-	count, window, ok := strings.Cut(s, "/")
-	n, err = strconv.Atoi(strings.TrimSpace(count))
-	if ok && err == nil {
-		per, err = time.ParseDuration(strings.TrimSpace(window))
-	}
-	if !ok || err != nil || n < 1 || per <= 0 {
-		return 0, 0, fmt.Errorf("rate limit %q: want messages/time such as 20/1m", s)
-	}
-	return n, per, nil
-}
-
 // Deps is what a Gate needs.
 type Deps struct {
 	Pairs *Pairs // never nil
@@ -88,10 +71,10 @@ type Gate struct {
 	deps Deps
 	cfg  atomic.Pointer[rules]
 
-	mu      sync.Mutex
-	windows map[string]*window // by sender
-	told    map[string]time.Time
-	offers  *rate.Limiter // pairing answers to strangers
+	limit  limiter
+	mu     sync.Mutex
+	told   map[string]time.Time
+	offers *rate.Limiter // pairing answers to strangers
 }
 
 // rules is a Config made ready.
@@ -106,7 +89,7 @@ const (
 	offerPause = time.Minute // between two answers to the same stranger
 	offerEvery = 3 * time.Second
 	offerBurst = 20
-	maxKept    = 10_000 // senders kept in memory
+	maxKept    = 10_000 // senders, and groups, kept in memory
 )
 
 // New returns a Gate. cfg should have passed Check; what Check refuses is read
@@ -119,8 +102,8 @@ func New(cfg Config, deps Deps) *Gate {
 		deps.Urgent = func(string) bool { return false }
 	}
 	g := &Gate{
-		deps: deps, windows: map[string]*window{}, told: map[string]time.Time{},
-		offers: rate.NewLimiter(rate.Every(offerEvery), offerBurst),
+		deps: deps, told: map[string]time.Time{}, offers: rate.NewLimiter(rate.Every(offerEvery), offerBurst),
+		limit: limiter{people: map[string]*window{}, groups: map[string]*window{}},
 	}
 	g.Update(cfg)
 	return g
@@ -143,11 +126,20 @@ func (g *Gate) Wrap(next channels.Sink) channels.Sink {
 		if in.Origin != chat.FromPerson {
 			return next(ctx, in)
 		}
-		ok, err := g.admit(ctx, g.cfg.Load(), in)
+		r := g.cfg.Load()
+		ok, err := g.admit(ctx, r, in)
 		if err != nil || !ok {
 			return err
 		}
-		return next(ctx, in)
+		ok, giveBack, err := g.withinRate(ctx, r, in)
+		if err != nil || !ok {
+			return err
+		}
+		if err := next(ctx, in); err != nil {
+			giveBack() // it was not taken, and comes again
+			return err
+		}
+		return nil
 	}
 }
 
@@ -160,7 +152,7 @@ func (g *Gate) admit(ctx context.Context, r *rules, in chat.Inbound) (bool, erro
 	case err != nil:
 		return false, fmt.Errorf("look up sender of %q: %w", in.ID, err)
 	case allowed:
-		return g.withinRate(ctx, r, in)
+		return true, nil
 	case in.Press != nil:
 		return false, g.refusePress(ctx, in)
 	case in.Direct && r.Pairing && !in.From.Bot:
@@ -196,58 +188,13 @@ func (g *Gate) allowed(ctx context.Context, r *rules, in chat.Inbound) (bool, er
 	return g.deps.Pairs.Allowed(ctx, in.Addr.Channel, id)
 }
 
-// window counts the messages of one sender.
-type window struct {
-	start time.Time
-	count int
-}
-
-// withinRate counts a message. Presses and /stop always pass: they end work
-// instead of making it.
-func (g *Gate) withinRate(ctx context.Context, r *rules, in chat.Inbound) (bool, error) {
-	if r.n == 0 || in.Press != nil || g.deps.Urgent(in.Text) {
-		return true, nil
-	}
-	now := time.Now()
-	g.mu.Lock()
-	w := g.windows[in.From.ID]
-	if w == nil || now.Sub(w.start) >= r.per {
-		if len(g.windows) >= maxKept {
-			g.dropOld(now, r.per)
-		}
-		w = &window{start: now}
-		g.windows[in.From.ID] = w
-	}
-	w.count++
-	count, left := w.count, r.per-now.Sub(w.start)
-	g.mu.Unlock()
-	if count == r.n+1 {
-		err := g.say(ctx, in, "slow", tooFast(in, r, left))
-		if err != nil { // it was not told: count it again when it comes again
-			g.mu.Lock()
-			w.count--
-			g.mu.Unlock()
-		}
-		return false, err
-	}
-	return count <= r.n, nil
-}
-
-func (g *Gate) dropOld(now time.Time, per time.Duration) {
-	for id, w := range g.windows {
-		if now.Sub(w.start) >= per {
-			delete(g.windows, id)
-		}
-	}
-	if len(g.windows) >= maxKept {
-		clear(g.windows)
-	}
-}
-
 // say answers in the chat of in. The id follows from in, so that a repeated
 // message is answered once.
 func (g *Gate) say(ctx context.Context, in chat.Inbound, what, text string) error {
 	out := chat.Outbound{Meta: answerMeta(in, what), Text: text}
+	if !in.Direct {
+		out.ReplyTo = in.MessageID
+	}
 	if err := g.deps.Say(ctx, out); err != nil {
 		return fmt.Errorf("answer %q: %w", in.ID, err)
 	}
@@ -271,14 +218,6 @@ func (g *Gate) refusePress(ctx context.Context, in chat.Inbound) error {
 
 func answerMeta(in chat.Inbound, what string) chat.Meta {
 	return chat.Meta{V: chat.Version, ID: what + ":" + in.ID, Trace: in.Trace, At: time.Now().UTC(), Addr: in.Addr}
-}
-
-func tooFast(in chat.Inbound, r *rules, left time.Duration) string {
-	seconds := int(left.Round(time.Second) / time.Second)
-	if chinese(in) {
-		return fmt.Sprintf("消息太快了：每 %v 最多 %d 条。这条以及之后的消息不会被处理，请在 %d 秒后重新发送。", r.per, r.n, seconds)
-	}
-	return fmt.Sprintf("Too fast: at most %d messages in %v. This message and those after it are not read; please send again in %d s.", r.n, r.per, seconds)
 }
 
 // chinese picks the language of an answer.

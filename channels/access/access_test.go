@@ -245,6 +245,81 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+// Whoever is over the limit is told in each chat, in their language, with the
+// time that is left; a group hears it a few times for all who are in it.
+func TestWhoIsTooFastIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Config{Allow: []string{"*"}, Group: "open", PerSender: "1/1h30m"})
+		in := func(chatID string, m chat.Inbound) chat.Inbound {
+			m.Addr = chat.Address{Channel: "tg", Chat: chatID}
+			m.MessageID = "7"
+			return m
+		}
+		g.give(t, in("a", direct("1", "hi")))
+		<-time.After(30*time.Minute + 300*time.Millisecond)
+		for range 2 {
+			g.give(t, in("a", direct("1", "hi")))
+			g.give(t, in("b", direct("1", "你好")))
+			g.give(t, in("team", inGroup("1", false)))
+		}
+		var said []string
+		for _, out := range g.said {
+			said = append(said, out.Addr.Chat+" "+out.ReplyTo+": "+out.Text)
+		}
+		want := []string{
+			"a : Too fast: at most 1 messages in 1h30m. I do not read this message and those of the next 1h; please send them again after that.",
+			"b : 消息太快了：每 1 小时 30 分钟最多 1 条。这条消息以及接下来 1 小时内的消息我都不会处理，请过后重新发送。",
+			"team 7: Too fast: at most 1 messages in 1h30m from one person; I do not read what is more. Please send this message again in 1h.",
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("said (-want +got):\n%s", diff)
+		}
+		g.said = nil
+		for i := range 200 {
+			for range 3 {
+				g.give(t, in("crowd", inGroup(fmt.Sprint("p", i), true)))
+			}
+		}
+		if len(g.said) != groupNotices {
+			t.Errorf("a crowd is told %d times, want %d", len(g.said), groupNotices)
+		}
+	})
+}
+
+// A message that comes again counts once, and one that could not be handed on
+// does not count.
+func TestRepeatsDoNotCount(t *testing.T) {
+	g := newGated(Config{Allow: []string{"*"}, PerSender: "2/1h"})
+	down := errors.New("the store is down")
+	var taken []string
+	sink := g.Wrap(func(_ context.Context, in chat.Inbound) error {
+		if down != nil {
+			return down
+		}
+		taken = append(taken, in.ID)
+		return nil
+	})
+	give := func(id string) error {
+		in := direct("1", "hi")
+		in.ID, in.Origin = id, chat.FromPerson
+		return sink(t.Context(), in)
+	}
+	for range 5 {
+		if err := give("one"); !errors.Is(err, down) {
+			t.Fatal(err)
+		}
+	}
+	down = nil
+	for _, id := range []string{"one", "one", "two", "one", "three", "two", "four"} {
+		if err := give(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(taken, " "); got != "one one two one two" || len(g.said) != 1 {
+		t.Errorf("taken %q, told %d times", got, len(g.said))
+	}
+}
+
 // What could not be said is an error, so that the platform sends it again.
 func TestSayFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

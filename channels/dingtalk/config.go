@@ -8,6 +8,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/paste"
 )
 
 const (
@@ -64,12 +65,16 @@ func (c *Config) complete() error {
 	switch {
 	case c.ClientID == "":
 		errs = append(errs, errors.New("client_id: missing; "+where+" (Client ID, formerly AppKey)"))
+	case paste.Foreign(c.ClientID) != "":
+		errs = append(errs, fmt.Errorf("client_id: %s; expected the form ding0123456789abcdef", paste.Foreign(c.ClientID)))
 	case !idShape.MatchString(c.ClientID):
 		errs = append(errs, errors.New("client_id: holds characters that no Client ID has; expected the form ding0123456789abcdef"))
 	}
 	switch {
 	case c.ClientSecret == "":
 		errs = append(errs, errors.New("client_secret: missing; "+where+" (Client Secret, formerly AppSecret)"))
+	case paste.Foreign(string(c.ClientSecret)) != "":
+		errs = append(errs, fmt.Errorf("client_secret: %s", paste.Foreign(string(c.ClientSecret))))
 	case strings.ContainsFunc(string(c.ClientSecret), func(r rune) bool { return r <= ' ' || r > '~' }):
 		errs = append(errs, errors.New("client_secret: holds blanks or other characters that no Client Secret has"))
 	}

@@ -2,11 +2,13 @@ package discord
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/paste"
 )
 
 const publicAPI = "https://discord.com"
@@ -19,7 +21,10 @@ type Config struct {
 	APIBase string `yaml:"api_base"`
 }
 
-var tokenShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var (
+	tokenShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	tokenForm  = regexp.MustCompile(`^[^.]+\.[^.]+\.[^.]+$`)
+)
 
 // complete fills in defaults and reports everything that is wrong.
 func (c *Config) complete() error {
@@ -28,13 +33,16 @@ func (c *Config) complete() error {
 	}
 	c.APIBase = strings.TrimRight(c.APIBase, "/")
 	var errs []error
+	foreign := paste.Foreign(string(c.Token))
 	switch {
 	case c.Token == "":
 		errs = append(errs, errors.New("token: missing; the Developer Portal (https://discord.com/developers/applications) gives one: your application, Bot, Reset Token"))
-	case strings.HasPrefix(string(c.Token), "Bot "):
-		errs = append(errs, errors.New(`token: begins with "Bot ", which is no part of it; give what stands behind it`))
+	case foreign != "":
+		errs = append(errs, fmt.Errorf("token: %s", foreign))
 	case !tokenShape.MatchString(string(c.Token)):
 		errs = append(errs, errors.New("token: holds characters that no token has; expected the bot token (not the client secret or the public key), of the form MTk4NjIy.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"))
+	case !tokenForm.MatchString(string(c.Token)):
+		errs = append(errs, errors.New("token: is none, or not the whole of it; the bot token (not the application's id, client secret or public key) has three parts with dots between them, as in MTk4NjIy.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"))
 	}
 	err := channels.CheckURL("api_base", c.APIBase)
 	if err == nil && strings.Contains(c.APIBase, "@") {

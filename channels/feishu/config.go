@@ -8,6 +8,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/paste"
 )
 
 // Ways in which events come.
@@ -49,6 +50,8 @@ func (c *Config) complete() error {
 	c.APIBase = strings.TrimRight(c.APIBase, "/")
 	var errs []error
 	switch {
+	case c.AppID != "" && paste.Foreign(c.AppID) != "":
+		errs = append(errs, fmt.Errorf("app_id: %s; expected the form cli_0123456789abcdef", paste.Foreign(c.AppID)))
 	case c.AppID == "":
 		errs = append(errs, errors.New("app_id: missing; "+where+"Credentials & Basic Info, in the form cli_0123456789abcdef"))
 	case !appIDShape.MatchString(c.AppID):
@@ -57,6 +60,10 @@ func (c *Config) complete() error {
 	switch {
 	case c.AppSecret == "":
 		errs = append(errs, errors.New("app_secret: missing; "+where+"Credentials & Basic Info"))
+	case appIDShape.MatchString(string(c.AppSecret)):
+		errs = append(errs, errors.New("app_secret: is an App ID (cli_…); the App Secret stands beside it, "+where+"Credentials & Basic Info"))
+	case paste.Foreign(string(c.AppSecret)) != "":
+		errs = append(errs, fmt.Errorf("app_secret: %s", paste.Foreign(string(c.AppSecret))))
 	case strings.ContainsAny(string(c.AppSecret), " \t\r\n"):
 		errs = append(errs, errors.New("app_secret: holds blanks that no secret has"))
 	}

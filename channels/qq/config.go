@@ -8,6 +8,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/paste"
 )
 
 // Ways in which events come.
@@ -65,11 +66,15 @@ func (c *Config) complete(oss bool) error {
 	switch {
 	case c.AppID == "":
 		errs = append(errs, errors.New("app_id: missing; it stands at q.qq.com under 开发设置 (development settings) as AppID"))
+	case paste.Foreign(c.AppID) != "":
+		errs = append(errs, fmt.Errorf("app_id: %s; want digits only, such as 102000000", paste.Foreign(c.AppID)))
 	case !digits.MatchString(c.AppID):
 		errs = append(errs, errors.New("app_id: want digits only, such as 102000000"))
 	}
 	if c.AppSecret == "" {
 		errs = append(errs, errors.New("app_secret: missing; q.qq.com shows it once under 开发设置 (development settings) as AppSecret"))
+	} else if foreign := paste.Foreign(string(c.AppSecret)); foreign != "" {
+		errs = append(errs, fmt.Errorf("app_secret: %s", foreign))
 	} else if strings.ContainsAny(string(c.AppSecret), " \t\r\n") {
 		errs = append(errs, errors.New("app_secret: holds blanks, which no secret does"))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/paste"
 )
 
 // Ways in which updates come.
@@ -34,6 +35,7 @@ type Config struct {
 
 var (
 	tokenShape  = regexp.MustCompile(`^[A-Za-z0-9:_-]+$`)
+	tokenForm   = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 )
 
@@ -48,9 +50,12 @@ func (c *Config) complete() error {
 	c.APIBase = strings.TrimRight(c.APIBase, "/")
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	var errs []error
+	foreign := paste.Foreign(string(c.Token))
 	switch {
 	case c.Token == "":
 		errs = append(errs, errors.New("token: missing; @BotFather on Telegram gives one (/newbot), in the form 123456:ABC-def"))
+	case foreign != "":
+		errs = append(errs, fmt.Errorf("token: %s; expected the form 123456:ABC-def", foreign))
 	case !tokenShape.MatchString(string(c.Token)):
 		errs = append(errs, errors.New("token: holds characters that no token has; expected the form 123456:ABC-def"))
 	}
@@ -63,6 +68,15 @@ func (c *Config) complete() error {
 		errs = append(errs, fmt.Errorf("mode: %q is not known; choose %s or %s", c.Mode, modePoll, modeWebhook))
 	}
 	return errors.Join(errs...)
+}
+
+// checkForm finds a token that is only a piece of one, or something else: the
+// platform would refuse it at the start.
+func (c *Config) checkForm() error {
+	if token := string(c.Token); tokenShape.MatchString(token) && !tokenForm.MatchString(token) {
+		return errors.New("token: is none, or not the whole of it; @BotFather's is a number, a colon and the key, in the form 123456:ABC-def")
+	}
+	return nil
 }
 
 func (c *Config) checkWebhook() (errs []error) {

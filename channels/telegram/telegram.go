@@ -13,6 +13,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -77,7 +78,7 @@ func New(name string, decode func(any) error, d channels.Deps) (channels.Channel
 	if err := decode(&cfg); err != nil {
 		return nil, err
 	}
-	if err := cfg.complete(); err != nil {
+	if err := errors.Join(cfg.complete(), cfg.checkForm()); err != nil {
 		return nil, err
 	}
 	return newTelegram(name, cfg, d, normalPace()), nil

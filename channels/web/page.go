@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"html"
 	"io/fs"
 	"net/http"
 	"path"
@@ -38,11 +39,25 @@ func servePage(mux *http.ServeMux) {
 		if err != nil {
 			panic(err) // embedded: it is there
 		}
-		pattern := "GET /assets/" + strings.TrimPrefix(name, "page/")
 		if name == "page/index.html" {
-			pattern = "GET /{$}"
+			mux.Handle("GET /{$}", page(types[".html"], data))
+			continue
 		}
-		mux.Handle(pattern, asset(types[path.Ext(name)], data))
+		mux.Handle("GET /assets/"+strings.TrimPrefix(name, "page/"), asset(types[path.Ext(name)], data))
+	}
+}
+
+// page names its files beside itself, or below the path under which the world
+// sees the console, when whoever mounted it says which that is.
+func page(typ string, data []byte) http.HandlerFunc {
+	plain := asset(typ, data)
+	return func(rw http.ResponseWriter, r *http.Request) {
+		base := r.Header.Get("X-Forwarded-Prefix")
+		if base == "" {
+			plain(rw, r)
+			return
+		}
+		asset(typ, bytes.ReplaceAll(data, []byte(`="assets/`), []byte(`="`+html.EscapeString(base)+`/assets/`)))(rw, r)
 	}
 }
 

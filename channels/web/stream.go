@@ -41,8 +41,8 @@ func (w *Web) getEvents(rw http.ResponseWriter, r *http.Request, chatID string) 
 	defer s.onEnd(cancel)()
 
 	rw.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	rw.Header().Set("Cache-Control", "no-store")
-	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	rw.Header().Set("Cache-Control", "no-store, no-transform") // compressors would hold events back
+	rw.Header().Set("X-Accel-Buffering", "no")                 // nginx would hold events back
 	t := &tab{rw: rw, rc: http.NewResponseController(rw), html: r.URL.Query().Get("format") != "text", last: after}
 	if t.html {
 		t.md = newMarkdown()

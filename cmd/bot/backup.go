@@ -92,7 +92,7 @@ func (p *program) writeBackup(ctx context.Context, cfg *config.Config, w io.Writ
 	if !runs {
 		return app.Backup(ctx, cfg, buildVersion(), w)
 	}
-	body, err := p.post(ctx, bot.URL+app.BackupPath, bot.Token, nil)
+	body, err := p.post(ctx, bot, app.BackupPath, nil)
 	if err != nil {
 		return err
 	}

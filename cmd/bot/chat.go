@@ -67,10 +67,10 @@ func hasPage(cfg *config.Config) bool {
 }
 
 // answers says whether a bot listens there.
-func (p *program) answers(ctx context.Context, at string) bool {
+func (p *program) answers(ctx context.Context, bot console.Running) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	resp, err := p.get(ctx, at+"/healthz")
+	resp, err := get(ctx, bot.Client(), bot.URL+"/healthz")
 	if err != nil {
 		return false
 	}
@@ -79,12 +79,12 @@ func (p *program) answers(ctx context.Context, at string) bool {
 }
 
 // get asks a bot for something that needs no token.
-func (p *program) get(ctx context.Context, url string) (*http.Response, error) {
+func get(ctx context.Context, client *http.Client, url string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	return p.http.Do(req)
+	return client.Do(req)
 }
 
 // chatAlone runs a bot beside the conversation.
@@ -103,17 +103,12 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversatio
 	case err := <-ended:
 		return err
 	case info := <-ready:
-		bot.URL = info.URL
-	}
-	var err error
-	if bot.Token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token); err != nil {
-		cancel()
-		return errors.Join(err, <-ended)
+		bot = info.Bot
 	}
 	if cfg.LLM.Models[0].Provider == config.Offline {
 		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... "+typed()+" chat")
 	}
-	err = p.talk(ctx, cfg, bot, conversation)
+	err := p.talk(ctx, cfg, bot, conversation)
 	cancel()
 	return errors.Join(err, <-ended)
 }
@@ -121,7 +116,7 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversatio
 // talk speaks to a bot.
 func (p *program) talk(ctx context.Context, cfg *config.Config, bot console.Running, conversation string) error {
 	err := termchat.Run(ctx, termchat.Options{
-		BaseURL: bot.URL, Token: bot.Token, Out: p.out, In: os.Stdin, Chat: conversation,
+		BaseURL: bot.URL, Token: bot.Token, HTTP: bot.Client(), Out: p.out, In: os.Stdin, Chat: conversation,
 		History: filepath.Join(cfg.DataDir, "chat_history"),
 	})
 	if errors.Is(err, termchat.ErrUnauthorized) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +25,9 @@ func (p *program) configCommand() *cobra.Command {
 
 func (p *program) checkConfig(*cobra.Command) error {
 	cfg, _, err := p.load()
+	p.warn(cfg)
 	if err != nil {
 		return err
-	}
-	for _, w := range cfg.Warnings() {
-		fmt.Fprintln(p.err, "warning:", w)
 	}
 	if cfg.File == "" {
 		fmt.Fprintln(p.out, "no configuration file: the defaults are used")
@@ -35,6 +35,28 @@ func (p *program) checkConfig(*cobra.Command) error {
 	}
 	fmt.Fprintln(p.out, cfg.File+": ok")
 	return nil
+}
+
+// warn prints what a configuration is warned of, beside its mistakes too; nil is
+// one that could not be read.
+func (p *program) warn(cfg *config.Config) {
+	if cfg == nil {
+		return
+	}
+	for _, w := range cfg.Warnings(variableNames()...) {
+		fmt.Fprintln(p.err, "warning:", w)
+	}
+}
+
+// variableNames are the names of the environment's variables, among which may
+// be misspelt ones.
+func variableNames() []string {
+	var all []string
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		all = append(all, name)
+	}
+	return all
 }
 
 func (p *program) showConfig(*cobra.Command) error {

@@ -78,7 +78,11 @@ func (p *program) print(findings []app.Finding) {
 func (p *program) examine(ctx context.Context) []app.Finding {
 	cfg, _, err := p.load()
 	if err != nil {
-		return []app.Finding{wrong(err)}
+		f := wrong(err)
+		if cfg != nil {
+			f.Text += warnings(cfg)
+		}
+		return []app.Finding{f}
 	}
 	findings := append([]app.Finding{p.configuration(cfg)}, p.store(ctx, cfg)...)
 	findings = append(findings, p.inForce(ctx, cfg)...)
@@ -129,14 +133,20 @@ func (p *program) inForce(ctx context.Context, cfg *config.Config) []app.Finding
 	return []app.Finding{{Check: check, OK: true, Text: "taken at " + state.Loaded.Format(time.DateTime)}}
 }
 
+// warnings are lines below what is said of a configuration.
+func warnings(cfg *config.Config) (lines string) {
+	for _, w := range cfg.Warnings(variableNames()...) {
+		lines += "\nwarning: " + w
+	}
+	return lines
+}
+
 func (p *program) configuration(cfg *config.Config) app.Finding {
 	f := app.Finding{Check: "configuration", OK: true, Text: cfg.File + " is good"}
 	if cfg.File == "" {
 		f.Text = "no file, the defaults are used"
 	}
-	for _, w := range cfg.Warnings() {
-		f.Text += "\nwarning: " + w
-	}
+	f.Text += warnings(cfg)
 	if cfg.Blank {
 		f.OK, f.Text, f.Todo = false, cfg.File+" is empty, the defaults are used", "put back what stood in it, or write {} when the defaults are meant"
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,37 +21,62 @@ import (
 const healthTimeout = 3 * time.Second
 
 func (p *program) healthCommand() *cobra.Command {
-	return &cobra.Command{
+	var ready bool
+	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Ask the running bot whether it lives",
-		Args:  noArgs,
-		RunE:  p.start(p.health),
+		Short: "Ask the running bot whether it lives, or can work",
+		Long: "Ask the running bot whether it lives, with --ready whether it can work, and if not, what is missing.\n" +
+			"It ends with 1 when the answer is no, or when no bot answers on any of the ways to it.",
+		Args: noArgs,
+		RunE: p.start(func(cmd *cobra.Command) error { return p.health(cmd.Context(), ready) }),
 	}
+	cmd.Flags().BoolVar(&ready, "ready", false, "ask whether it has its bus and its channels")
+	return cmd
 }
 
-func (p *program) health(cmd *cobra.Command) error {
+func (p *program) health(ctx context.Context, ready bool) error {
 	// A configuration with problems still says where the bot listens.
 	cfg, err := config.Load(p.path, p.env)
 	if cfg == nil {
 		return err
 	}
-	address := console.BaseURL(cfg.Web.Listen)
-	if bot, ok := console.FindRunning(cfg.DataDir); ok {
-		address = bot.URL
+	bot, ok := console.FindRunning(cfg.DataDir)
+	if !ok {
+		bot = console.At(cfg.DataDir, cfg.Web.Listen)
 	}
-	address += "/healthz"
-	resp, err := p.get(cmd.Context(), address)
+	address := bot.URL + "/healthz"
+	if ready {
+		address = bot.URL + "/readyz"
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	resp, err := get(ctx, bot.Client(), address)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return fmt.Errorf("no bot answers at %s: %w", address, err)
+		return fmt.Errorf("no bot answers at %s: %w", address, asked(err))
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", address, resp.Status)
+	switch {
+	case resp.StatusCode == http.StatusOK && ready:
+		fmt.Fprintln(p.out, "ready")
+		return nil
+	case resp.StatusCode == http.StatusOK:
+		fmt.Fprintln(p.out, "ok")
+		return nil
+	case ready && resp.StatusCode == http.StatusServiceUnavailable:
+		return missing(resp.Body)
 	}
-	fmt.Fprintln(p.out, "ok")
-	return nil
+	return fmt.Errorf("%s answers %s", address, resp.Status)
+}
+
+// missing is what a bot that is not ready waits for.
+func missing(answer io.Reader) error {
+	var said struct{ Missing []console.Problem }
+	if err := json.NewDecoder(io.LimitReader(answer, maxAnswer)).Decode(&said); err != nil {
+		return fmt.Errorf("not ready, and its answer cannot be read: %w", err)
+	}
+	all := make([]string, len(said.Missing))
+	for i, m := range said.Missing {
+		all[i] = m.What + ": " + m.Why
+	}
+	return errors.New("not ready: " + strings.Join(all, "; "))
 }

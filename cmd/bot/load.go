@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,7 +44,11 @@ func (p *program) judge(cfg *config.Config, err error) (*config.Config, map[stri
 func (p *program) section(cfg *config.Config, ch config.Channel) (section any, err error) {
 	factory, ok := p.channels[ch.Type]
 	if !ok {
-		return nil, ch.Errorf("type", "there is no channel type %q; known: %s", ch.Type, strings.Join(p.types(), ", "))
+		hint := ""
+		if meant := config.NearestType(ch.Type, p.types()); meant != "" {
+			hint = fmt.Sprintf("; did you mean %s?", meant)
+		}
+		return nil, ch.Errorf("type", "there is no channel type %q; known: %s%s", ch.Type, strings.Join(p.types(), ", "), hint)
 	}
 	decode := func(target any) error {
 		section = target

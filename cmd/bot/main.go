@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"runtime/debug"
 	_ "time/tzdata" // zones of reminders on machines without a zone database
@@ -25,7 +24,6 @@ type program struct {
 	run      func(ctx context.Context, cfg *config.Config, o app.Options) error
 	channels channels.Registry
 	env      func(string) (string, bool)
-	http     *http.Client
 	out, err io.Writer
 	in       *os.File
 	// path is the flag --config.
@@ -53,9 +51,7 @@ func main() {
 	p := &program{
 		run: app.Run, channels: all.Registry(),
 		env: os.LookupEnv,
-		// Without the default transport's proxy: the bot is on this machine.
-		http: &http.Client{Timeout: healthTimeout, Transport: &http.Transport{}},
-		out:  os.Stdout, err: os.Stderr, in: os.Stdin,
+		out: os.Stdout, err: os.Stderr, in: os.Stdin,
 	}
 	os.Exit(p.main(context.Background(), os.Args[1:]))
 }

@@ -102,6 +102,8 @@ func TestExitCodes(t *testing.T) {
 		out, errors []string // each a part of the output; none means that it is empty
 	}{
 		{"version", 0, []string{"magpie ", "go1."}, nil},
+		{"--version", 0, []string{"magpie ", "go1."}, nil},
+		{"run --help", 0, []string{"cron fires reminders and jobs"}, nil},
 		{"--help", 0, []string{"--config", "config", "health", "run", "--roles"}, nil},
 		{"config check", 0, []string{"no configuration file: the defaults are used"}, nil},
 		{"config check --config good.yaml", 0, []string{"good.yaml: ok\n"}, nil},

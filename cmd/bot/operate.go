@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
-	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/app"
 	"magpie/internal/console"
@@ -33,7 +33,7 @@ func (p *program) operate(ctx context.Context, name string, in, out any) error {
 	}
 	var answer []byte
 	if runs {
-		answer, err = p.ask(ctx, bot.URL+app.OpPath+name, bot.Token, raw)
+		answer, err = p.ask(ctx, bot, app.OpPath+name, raw)
 	} else {
 		answer, err = app.Operate(ctx, cfg, name, raw)
 	}
@@ -53,8 +53,8 @@ func (p *program) running(ctx context.Context, cfg *config.Config) (console.Runn
 	if bot, ok := console.FindRunning(cfg.DataDir); ok {
 		return bot, true, nil
 	}
-	bot := console.Running{URL: console.BaseURL(cfg.Web.Listen)}
-	if !p.answers(ctx, bot.URL) {
+	bot := console.At(cfg.DataDir, cfg.Web.Listen)
+	if !p.answers(ctx, bot) {
 		return bot, false, nil
 	}
 	var err error
@@ -66,8 +66,8 @@ func (p *program) running(ctx context.Context, cfg *config.Config) (console.Runn
 const maxAnswer = 16 << 20
 
 // ask posts something to the running bot and returns its answer.
-func (p *program) ask(ctx context.Context, url string, token chat.Secret, in []byte) ([]byte, error) {
-	body, err := p.post(ctx, url, token, in)
+func (p *program) ask(ctx context.Context, bot console.Running, path string, in []byte) ([]byte, error) {
+	body, err := p.post(ctx, bot, path, in)
 	if err != nil {
 		return nil, err
 	}
@@ -80,24 +80,33 @@ func (p *program) ask(ctx context.Context, url string, token chat.Secret, in []b
 }
 
 // post posts something to the running bot; its answer is to be closed.
-func (p *program) post(ctx context.Context, url string, token chat.Secret, in []byte) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(in))
+func (p *program) post(ctx context.Context, bot console.Running, path string, in []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, bot.URL+path, bytes.NewReader(in))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+string(token))
+	req.Header.Set("Authorization", "Bearer "+string(bot.Token))
 	req.Header.Set("Content-Type", "application/json")
-	client := *p.http
-	client.Timeout = 0 // the bot bounds its work itself; ctx ends with Ctrl-C
-	resp, err := client.Do(req)
+	resp, err := bot.Client().Do(req) // the bot bounds its work itself; ctx ends with Ctrl-C
 	if err != nil {
-		return nil, fmt.Errorf("ask the running bot: %w", err)
+		return nil, fmt.Errorf("ask the running bot: %w", asked(err))
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		return nil, refused(resp)
 	}
 	return resp.Body, nil
+}
+
+// asked is what went wrong with a request, without the request.
+func asked(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("no answer in time")
+	}
+	return err
 }
 
 // refused is what the running bot says when it does not do something.

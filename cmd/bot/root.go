@@ -52,8 +52,10 @@ func (p *program) root() *cobra.Command {
 		Args:              cobra.NoArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+		Version:           versionText(),
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringVar(&p.path, "config", "", "configuration file (default $BOT_CONFIG, else ./config.yaml)")
 	run := p.runCommand()
 	root.RunE = run.RunE

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -34,7 +35,7 @@ func (p *program) runCommand() *cobra.Command {
 		Long: "Run the bot until SIGINT (Ctrl-C) or SIGTERM; it ends within 10 seconds, and a second signal\n" +
 			"ends it at once. What was not finished goes on after the next start.\n\n" +
 			"With bus.url several processes share the work by --roles: gateway is the channels and the chat\n" +
-			"page, agent answers, cron is for jobs, of which there are none yet.",
+			"page, agent answers, cron fires reminders and jobs.",
 		Args: noArgs,
 		RunE: p.start(func(cmd *cobra.Command) error { return p.runBot(cmd.Context(), wanted) }),
 	}
@@ -49,13 +50,14 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 	}
 	cfg, _, err := p.load()
 	if err != nil {
+		p.warn(cfg)
 		return err
 	}
 	if err := app.CheckRoles(cfg, wanted); err != nil {
 		return fmt.Errorf("%w: --roles %w", errUsage, err)
 	}
 	log := newLog(p.err, cfg.Log, p.env)
-	for _, w := range cfg.Warnings() {
+	for _, w := range cfg.Warnings(variableNames()...) {
 		log.Warn("configuration", "problem", w)
 	}
 	signals := make(chan os.Signal, 2)
@@ -68,7 +70,7 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		return p.run(ctx, cfg, app.Options{
-			Roles: wanted, Version: buildVersion(), Command: typed(), Out: p.out, Log: log,
+			Roles: wanted, Version: buildVersion(), Command: typed(), Out: p.person(), Log: log,
 			Load: p.again, Hangup: unlessGone(hangup, cancel),
 		})
 	})
@@ -77,6 +79,16 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 		return nil
 	}
 	return err
+}
+
+// person is where a person reads what the program prints, nil when it prints
+// into a file or a pipe, or is a service whose output somebody collects: an
+// engine does so with a container's terminal as well.
+func (p *program) person() io.Writer {
+	if !terminal(p.out) || os.Getppid() <= 1 {
+		return nil
+	}
+	return p.out
 }
 
 // again is load for a program that runs already.

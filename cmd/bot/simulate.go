@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -154,11 +155,12 @@ func (p *program) converse(ctx context.Context, world *simulate.World, cfg *conf
 		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... "+typed()+" simulate")
 	}
 	if o.prompt {
+		client := info.Bot.Client()
 		script := !term.IsTerminal(int(os.Stdin.Fd()))
 		if !script {
 			fmt.Fprintln(p.out, "You are a person on each platform. Write something; :help says what else there is. Ctrl-D ends.")
 		}
-		return world.Prompt(ctx, os.Stdin, p.out, &simulate.PromptOptions{Script: script, Busy: func() bool { return p.busy(ctx, info) }})
+		return world.Prompt(ctx, os.Stdin, p.out, &simulate.PromptOptions{Script: script, Busy: func() bool { return busy(ctx, client, info) }})
 	}
 	return world.Page(ctx, o.listen, func(url string) {
 		fmt.Fprintf(p.out, "\nYou are a person on each platform. Open the page:\n  %s\nCtrl-C ends it.\n\n", url)
@@ -167,14 +169,16 @@ func (p *program) converse(ctx context.Context, world *simulate.World, cfg *conf
 
 // busy says whether a turn runs, or parts of an answer wait for the platform's
 // rate.
-func (p *program) busy(ctx context.Context, bot app.Info) bool {
-	return p.thinks(ctx, bot.URL) || bot.Unsent(ctx) > 0
+func busy(ctx context.Context, client *http.Client, bot app.Info) bool {
+	return thinks(ctx, client, bot.URL) || bot.Unsent(ctx) > 0
 }
 
 // thinks asks the bot's metrics whether a turn runs. Who does not answer in time
 // has much to do.
-func (p *program) thinks(ctx context.Context, at string) bool {
-	resp, err := p.get(ctx, at+"/metrics")
+func thinks(ctx context.Context, client *http.Client, at string) bool {
+	bound, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	resp, err := get(bound, client, at+"/metrics")
 	if err != nil {
 		return ctx.Err() == nil
 	}

@@ -28,10 +28,14 @@ func (p *program) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  noArgs,
 		RunE: p.start(func(*cobra.Command) error {
-			fmt.Fprintf(p.out, "magpie %s (%s %s/%s%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, revision())
+			fmt.Fprintln(p.out, versionText())
 			return nil
 		}),
 	}
+}
+
+func versionText() string {
+	return fmt.Sprintf("magpie %s (%s %s/%s%s)", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, revision())
 }
 
 // revision is the commit that was built, if the go command noted it.

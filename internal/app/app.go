@@ -27,6 +27,7 @@ import (
 	"magpie/cron"
 	"magpie/internal/backup"
 	"magpie/internal/console"
+	"magpie/tools"
 )
 
 // The roles of a process.
@@ -47,7 +48,8 @@ type Options struct {
 	// Command is what a person typed to start it, for the hint about a model;
 	// "" = "bot".
 	Command string
-	// Out is where a person is told how to open the chat page; nil = nobody is.
+	// Out is the terminal of a person, who is told how to open the chat page,
+	// with the token; nil = the log says so, without it.
 	Out io.Writer
 	// Load reads the configuration again, which Run does when one of its files
 	// has changed or Hangup says so; nil = it stays as it is.
@@ -64,6 +66,7 @@ type Options struct {
 type Info struct {
 	URL   string // of the console
 	Login string // the same with the token: for the eyes of the operator only
+	Bot   console.Running
 	// Unsent is how many messages wait to be sent, or are being sent, now; an
 	// error of the store counts as none.
 	Unsent func(ctx context.Context) int
@@ -93,7 +96,9 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if p.token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token); err != nil {
 		return err
 	}
-	if p.bus, err = openBus(ctx, cfg, opts.Log, opener{opts.Version, busRole(opts.Roles, cfg.Bus.CredsFile != "")}); err != nil {
+	p.redact = tools.NewRedactor(p.secrets())
+	p.log = slog.New(&discreet{opts.Log.Handler(), p.redact})
+	if p.bus, err = openBus(ctx, cfg, p.log, opener{opts.Version, busRole(opts.Roles, cfg.Bus.CredsFile != "")}); err != nil {
 		return err
 	}
 	err = run(ctx, p)
@@ -107,6 +112,7 @@ type program struct {
 	log    *slog.Logger
 	bus    *bus.Bus
 	token  chat.Secret // of the console
+	redact *tools.Redactor
 	began  time.Time
 	jobs   *cron.Store
 	meters *meters

@@ -177,7 +177,12 @@ func (c *copied) notData(path string) bool {
 	if filepath.Dir(path) == c.places.Data && c.places.Skips(c.places.Data, filepath.Base(path)) {
 		return true
 	}
-	return samePath(path, filepath.Join(c.k.cfg.DataDir, console.RunningFile)) || samePath(path, busDir(c.k.cfg)) || samePath(path, auditDir(c.k.cfg)) || samePath(path, c.k.cfg.Workspace)
+	for _, name := range []string{console.RunningFile, console.SocketFile} {
+		if samePath(path, filepath.Join(c.k.cfg.DataDir, name)) {
+			return true
+		}
+	}
+	return samePath(path, busDir(c.k.cfg)) || samePath(path, auditDir(c.k.cfg)) || samePath(path, c.k.cfg.Workspace)
 }
 
 // notWork leaves out what is no file of the workspace.

@@ -113,9 +113,13 @@ func menu() []channels.Command {
 
 func accessOf(cfg *config.Config, c config.Channel) access.Config {
 	security := cfg.Security
+	limit := security.RateLimit.PerSender.String()
+	if c.Type == webType { // whoever holds its token is the owner
+		limit = ""
+	}
 	return access.Config{
 		Allow: c.Allow, Admins: security.Admins, Pairing: c.Pairing, CodeLife: security.PairingTTL,
-		Group: c.Group, Groups: c.Groups, PerSender: security.RateLimit.PerSender.String(),
+		Group: c.Group, Groups: c.Groups, PerSender: limit,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/cron"
+	"magpie/tools"
 )
 
 // WithClock gives the jobs of a program another clock.
@@ -40,4 +41,9 @@ func Borrow(dataDir string) (giveBack func() error, err error) {
 // Largest is what send_media knows of the channels.
 func Largest(cfg *config.Config) func(channel string, kind chat.Kind) (int64, bool) {
 	return largest(cfg)
+}
+
+// Discreet is the log of a program with that secret.
+func Discreet(h slog.Handler, secret chat.Secret) slog.Handler {
+	return &discreet{h, tools.NewRedactor([]chat.Secret{secret})}
 }

@@ -1,13 +1,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
 	"magpie/internal/console"
+	"magpie/internal/front"
 )
 
 // checkEvery is how long the answer of the bus about its health is believed:
@@ -26,8 +25,15 @@ func (p *program) newServer(b *brain, t *toolbox, d *doors, r *reloader) (*conso
 		routes, hooks = d.routes(), d.hooks()
 	}
 	routes = append(routes, p.opRoute(t, r), p.backupRoute())
+	web := p.cfg.Web
+	before, err := front.New(front.Config{
+		Listen: web.Listen, PublicURL: web.PublicURL, Hosts: web.Hosts, TrustedProxies: web.TrustedProxies, Log: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
 	return console.New(console.Config{
-		Listen: p.cfg.Web.Listen, Token: p.token, Key: key,
+		Listen: web.Listen, Token: p.token, Key: key, Front: before,
 		Ready:   p.readiness(d),
 		States:  d.states,
 		Loaded:  r.public,
@@ -57,35 +63,12 @@ func (p *program) readiness(d *doors) func() []console.Problem {
 	}
 }
 
-// greet tells the person at the terminal how to go on.
-func (p *program) greet(s *console.Server) {
-	p.log.Info("ready", "dur", time.Since(p.began).Round(time.Millisecond), "version", p.opts.Version, "url", s.URL())
-	if p.opts.Out != nil {
-		fmt.Fprint(p.opts.Out, p.greeting(s))
-	}
-	if p.opts.Ready != nil {
-		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Unsent: p.unsent})
-	}
-}
-
 func (p *program) unsent(ctx context.Context) (n int) {
 	s, _ := p.bus.State(ctx) // what it could read
 	for _, q := range s.Out {
 		n += q.Messages
 	}
 	return n
-}
-
-func (p *program) greeting(s *console.Server) string {
-	if !p.hasPage() {
-		return "\nMagpie is running. Health and metrics are at " + s.URL() + "\nCtrl-C stops it.\n\n"
-	}
-	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n"
-	if p.isOffline() {
-		text += "No model is configured, so the offline assistant answers. To use one:\n" +
-			"  OPENAI_API_KEY=sk-... " + cmp.Or(p.opts.Command, "bot") + "        (or ANTHROPIC_API_KEY, or llm.models in config.yaml)\n"
-	}
-	return text + "Ctrl-C stops it.\n\n"
 }
 
 func (p *program) hasPage() bool {

@@ -65,7 +65,7 @@ type outfit struct {
 
 // openTools opens the workspace and registers the tools.
 func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
-	t = &toolbox{p: p, board: tasks.NewBoard(p.bus.Table("tasks"), nil), redact: tools.NewRedactor(p.secrets()), wear: wear{remote: &tools.Registry{}}}
+	t = &toolbox{p: p, board: tasks.NewBoard(p.bus.Table("tasks"), nil), redact: p.redact, wear: wear{remote: &tools.Registry{}}}
 	t.buttons = buttons.New(p.bus.Table("buttons"), &buttons.Options{Actions: map[string]buttons.Action{
 		approval.ActionName: func(ctx context.Context, pressed buttons.Pressed) (buttons.Result, error) {
 			return t.desk.Action(ctx, pressed)

@@ -9,15 +9,16 @@ type row struct {
 
 // platform is the row of a channel adapter.
 func platform(name string) row {
-	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv"}}
+	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv", "internal/paste"}}
 }
 
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("internal/archtest", "internal/backup", "internal/near", "internal/portlock", "internal/rights"), []row{
+	return append(alone("internal/archtest", "internal/backup", "internal/front", "internal/near", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
-		{"config", []string{"chat", "internal/near", "internal/rights"}},
+		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
+		{"internal/zone", []string{"internal/near", "internal/paste"}},
 		{"internal/kv", nil},
 		{"internal/pagetest", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
@@ -61,7 +62,7 @@ func table() []row {
 		{"media", []string{"chat", "internal/kv"}},
 		{"media/oss", []string{"chat", "media"}},
 
-		{"internal/console", []string{"chat", "channels", "internal/kv"}},
+		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
 		{"internal/termchat", []string{"chat"}},
 		{"internal/fakes/...", []string{"internal/fakes/..."}},
 		{"internal/simulate", []string{"internal/fakes/..."}},
@@ -155,7 +156,7 @@ func owners() []owner {
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
 		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
-		{"golang.org/x/net", []string{"tools/web/..."}, nil},
+		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, nil},
 		{"golang.org/x/term", []string{"cmd/bot", "internal/termchat"}, nil},
 		{"golang.org/x/sync", anywhere, nil},
 		{"golang.org/x/text", anywhere, nil},

@@ -4,6 +4,7 @@ package compose_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,13 +97,16 @@ func confined(t *testing.T, name string, s types.ServiceConfig) {
 }
 
 // mounts are the volumes of a service by target, with :ro where it cannot
-// write.
+// write and nocopy where the engine puts nothing of the image into it.
 func mounts(s types.ServiceConfig) map[string]string {
 	all := map[string]string{}
 	for _, v := range s.Volumes {
 		from := v.Source
 		if v.ReadOnly {
 			from += ":ro"
+		}
+		if v.Volume != nil && v.Volume.NoCopy {
+			from += ",nocopy"
 		}
 		all[v.Target] = from
 	}
@@ -131,6 +135,27 @@ func TestBotAlone(t *testing.T) {
 	}
 }
 
+// What is built and what it is called can be chosen in .env.
+func TestImages(t *testing.T) {
+	for filled, want := range map[string][3]string{
+		"":                   {"magpie:bot", "bot", "magpie-nats:latest"},
+		"MAGPIE_IMAGE=full":  {"magpie:full", "full", "magpie-nats:latest"},
+		"MAGPIE_IMAGE=shell": {"magpie:shell", "shell", "magpie-nats:latest"},
+		"MAGPIE_REPOSITORY=example.org/magpie\nMAGPIE_TAG=v1.2.3":                          {"example.org/magpie:v1.2.3", "bot", "example.org/magpie-nats:v1.2.3"},
+		"MAGPIE_REPOSITORY=example.org/magpie\nMAGPIE_TAG=v1.2.3-full\nMAGPIE_IMAGE=full": {"example.org/magpie:v1.2.3-full", "full", "example.org/magpie-nats:v1.2.3-full"},
+	} {
+		alone, err := load(t, "docker-compose.yml", "WEB_TOKEN=secret-for-the-page\n"+filled)
+		cluster, err2 := load(t, "compose.cluster.yml", "WEB_TOKEN=secret-for-the-page\n"+filled)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		bot, agent, nats := alone.Services["bot"], cluster.Services["agent1"], cluster.Services["nats1"]
+		if got := [3]string{bot.Image, bot.Build.Target, nats.Image}; got != want || agent.Image != bot.Image {
+			t.Errorf("%q: got %v and %s, want %v", filled, got, agent.Image, want)
+		}
+	}
+}
+
 // Each role has its own key and no other; only agents reach the workspace, only
 // servers the store, and the bus leads nowhere.
 func TestCluster(t *testing.T) {
@@ -143,13 +168,13 @@ func TestCluster(t *testing.T) {
 			"/keys/server": "keys-server", "/keys/gateway": "keys-gateway", "/keys/agent": "keys-agent",
 			"/keys/cron": "keys-cron", "/keys/admin": "keys-admin",
 		},
-		"nats1":    {"/data": "nats1", "/etc/nats/keys": "keys-server:ro"},
-		"nats2":    {"/data": "nats2", "/etc/nats/keys": "keys-server:ro"},
-		"nats3":    {"/data": "nats3", "/etc/nats/keys": "keys-server:ro"},
-		"gateway1": {"/data": "gateway1", "/keys/gateway": "keys-gateway:ro"},
-		"gateway2": {"/data": "gateway2", "/keys/gateway": "keys-gateway:ro"},
-		"agent1":   {"/data": "agent1", "/workspace": "workspace", "/keys/agent": "keys-agent:ro"},
-		"agent2":   {"/data": "agent2", "/workspace": "workspace", "/keys/agent": "keys-agent:ro"},
+		"nats1":    {"/data": "nats1", "/etc/nats/keys": "keys-server:ro,nocopy"},
+		"nats2":    {"/data": "nats2", "/etc/nats/keys": "keys-server:ro,nocopy"},
+		"nats3":    {"/data": "nats3", "/etc/nats/keys": "keys-server:ro,nocopy"},
+		"gateway1": {"/data": "gateway1", "/keys/gateway": "keys-gateway:ro,nocopy"},
+		"gateway2": {"/data": "gateway2", "/keys/gateway": "keys-gateway:ro,nocopy"},
+		"agent1":   {"/data": "agent1", "/workspace": "workspace", "/keys/agent": "keys-agent:ro,nocopy"},
+		"agent2":   {"/data": "agent2", "/workspace": "workspace", "/keys/agent": "keys-agent:ro,nocopy"},
 	}
 	if len(p.Services) != len(want) {
 		t.Errorf("services %v", p.ServiceNames())

@@ -1,7 +1,7 @@
 // Package console is the program's one HTTP server, on web.listen: health,
 // readiness, metrics and the platforms' hooks are open; every other route
 // needs the token, by a login page that sets a cookie or by an Authorization
-// header. It serves what it is given (the chat page, APIs) and knows none of
+// header. What a reverse proxy changes about requests is internal/front's. It serves what it is given (the chat page, APIs) and knows none of
 // it. Run starts and waits for the goroutines of the server; handlers run on
 // them.
 //
@@ -25,12 +25,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"magpie/chat"
+	"magpie/internal/front"
 )
 
 const (
@@ -52,13 +52,10 @@ type Problem struct {
 
 // Config is what the console needs. Token and Key are required.
 type Config struct {
-	Listen string      // host:port; port 0 picks one
-	Token  chat.Secret // see LoadToken
-	Key    []byte      // signs cookies, see LoadKey
-	// Hosts are the names under which the console may be asked for beside the
-	// machine's own, when it listens on loopback only (behind a proxy or a
-	// tunnel). Hooks may be asked for under any name.
-	Hosts   []string
+	Listen  string                  // host:port; port 0 picks one
+	Token   chat.Secret             // see LoadToken
+	Key     []byte                  // signs cookies, see LoadKey
+	Front   *front.Front            // what stands in front; nil: nothing. Hooks may be asked for under any name
 	Ready   func() []Problem        // empty: ready. nil: always ready
 	States  func() map[string]any   // of the channels, shown by /readyz; nil: none
 	Loaded  func() any              // how the configuration in force is, shown by /readyz; nil: not
@@ -83,6 +80,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener
+	socket   net.Listener // in the data folder; nil: none
 }
 
 // New checks the configuration and mounts the routes; a pattern that
@@ -99,6 +97,12 @@ func New(cfg Config, routes ...Route) (*Server, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Front == nil {
+		var err error
+		if cfg.Front, err = front.New(front.Config{Listen: cfg.Listen, Log: cfg.Log}); err != nil {
+			return nil, err
+		}
 	}
 	s := &Server{cfg: cfg, guard: newGuard(cfg)}
 	handler, err := s.mount(routes)
@@ -124,7 +128,6 @@ func (s *Server) mount(routes []Route) (h http.Handler, err error) {
 		inner.Handle(r.Pattern, limitBody(limit, r.Handler))
 	}
 	outer := http.NewServeMux()
-	outer.HandleFunc("GET /healthz", healthz)
 	outer.HandleFunc("GET /readyz", s.readyz)
 	if s.cfg.Metrics != nil {
 		outer.Handle("GET /metrics", s.cfg.Metrics)
@@ -136,16 +139,16 @@ func (s *Server) mount(routes []Route) (h http.Handler, err error) {
 	outer.HandleFunc("POST /logout", s.guard.logout)
 	outer.Handle("/", s.guard.protect(inner))
 
-	protected := http.NewCrossOriginProtection().Handler(outer)
 	top := http.NewServeMux()
+	top.HandleFunc("GET /healthz", healthz) // tells nothing, so that a balancer may ask under any name
 	for name, hook := range s.cfg.Hooks {
 		// Platforms come without Origin and under the public name: neither
 		// check fits them, their signature is the check.
 		top.Handle("/hooks/"+name, limitBody(maxHook, hook))
 	}
 	top.HandleFunc("/hooks/", http.NotFound)
-	top.Handle("/", s.guard.checkHost(protected))
-	return safeHeaders(top), nil
+	top.Handle("/", s.guard.checkHost(s.guard.checkOrigin(outer)))
+	return safeHeaders(s.cfg.Front.Handler(top)), nil
 }
 
 // Handler is the whole console without a listener, for tests.
@@ -173,12 +176,11 @@ func (s *Server) Listen(ctx context.Context) error {
 
 // URL is where a browser on this machine finds the console, "" before Listen.
 func (s *Server) URL() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
+	at := s.address()
+	if at == "" {
 		return ""
 	}
-	return BaseURL(s.listener.Addr().String())
+	return BaseURL(at)
 }
 
 // LoginURL is URL with the token in it: for the eyes of the person at the
@@ -187,20 +189,14 @@ func (s *Server) LoginURL() string {
 	return s.URL() + "/?token=" + url.QueryEscape(string(s.cfg.Token))
 }
 
-// BaseURL is the address under which a program on this machine reaches a
-// console that listens on listen.
-func BaseURL(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return "http://" + listen
+// address is where the console listens, "" before Listen.
+func (s *Server) address() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return ""
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if ip != nil && ip.To4() == nil {
-			host = "::1"
-		}
-	}
-	return "http://" + net.JoinHostPort(host, port)
+	return s.listener.Addr().String()
 }
 
 // Run serves until ctx ends and then stops: requests under way get a moment,
@@ -211,7 +207,10 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	listener := s.listener
+	listeners := []net.Listener{s.listener}
+	if s.socket != nil {
+		listeners = append(listeners, s.socket)
+	}
 	s.mu.Unlock()
 	base, endStreams := context.WithCancel(context.WithoutCancel(ctx))
 	defer endStreams()
@@ -222,10 +221,16 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
+	served := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { served <- srv.Serve(l) }()
+	}
 	select {
 	case err := <-served:
+		_ = srv.Close() // the others, whose end says nothing
+		for range len(listeners) - 1 {
+			<-served
+		}
 		return fmt.Errorf("serve %s: %w", s.cfg.Listen, err)
 	case <-ctx.Done():
 	}
@@ -237,7 +242,9 @@ func (s *Server) Run(ctx context.Context) error {
 		s.cfg.Log.Warn("console cut requests off", "err", err)
 		_ = srv.Close() // what it could report was reported
 	}
-	<-served
+	for range listeners {
+		<-served
+	}
 	return nil
 }
 
@@ -248,17 +255,8 @@ func ValidateListen(listen string, configured chat.Secret) error {
 	if err != nil {
 		return fmt.Errorf("web.listen %q: want host:port such as 127.0.0.1:18990: %w", listen, err)
 	}
-	if configured == "" && !loopback(host) {
+	if configured == "" && !front.Local(host) {
 		return fmt.Errorf("web.listen %s can be reached from other machines: set web.token, or listen on 127.0.0.1", listen)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -125,8 +126,8 @@ func TestCookie(t *testing.T) {
 	s := newConsole(t, clock)
 	res := ask{path: "/some/page?a=1&token=" + secret + "&b=2"}.of(s)
 	c := res.Cookies()[0]
-	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/some/page?a=1&b=2" {
-		t.Errorf("%d to %q", res.StatusCode, res.Header.Get("Location"))
+	if to := leads(t, "/some/page", res); res.StatusCode != http.StatusSeeOther || to != "/some/page?a=1&b=2" {
+		t.Errorf("%d to %q", res.StatusCode, to)
 	}
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || strings.Contains(c.Value, secret) {
 		t.Errorf("cookie %v", c)
@@ -154,18 +155,38 @@ func TestCookie(t *testing.T) {
 	}
 }
 
+// leads is where a browser goes that asked for path, which must be here.
+func leads(t *testing.T, path string, res *http.Response) string {
+	t.Helper()
+	asked := url.URL{Scheme: "http", Host: "here.example", Path: path}
+	to, err := asked.Parse(res.Header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to.Scheme != "http" || to.Host != "here.example" {
+		t.Fatalf("from %q a browser is led to %s by %q", path, to, res.Header.Get("Location"))
+	}
+	return to.RequestURI()
+}
+
 func TestRedirectsStayHere(t *testing.T) {
 	s := newConsole(t)
-	for _, path := range []string{"//evil.example/", "/%5Cevil.example/", "/%2F/evil.example"} {
-		to := ask{path: path + "?token=" + secret}.of(s).Header.Get("Location")
-		if strings.HasPrefix(to, "//") || strings.HasPrefix(to, `/\`) || !strings.HasPrefix(to, "/") {
-			t.Errorf("%s leads to %q", path, to)
+	for _, path := range []string{"//evil.example/", "/%5Cevil.example/", "/%2F/evil.example", "/https://evil.example/", "/a/..//evil.example"} {
+		for range 3 { // the first may lead to a clean path
+			res := ask{path: path + "?token=" + secret}.of(s)
+			path, _, _ = strings.Cut(leads(t, path, res), "?")
+			if len(res.Cookies()) > 0 {
+				break
+			}
 		}
 	}
 	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
-	for next, want := range map[string]string{"/page": "/page", "https://evil.example/": "/https:/evil.example/", "//evil.example": "/evil.example", "": "/"} {
+	for next, want := range map[string]string{
+		"/page": "/page", "/a/b": "/a/b", "https://evil.example/": "/https://evil.example/", "//evil.example": "/evil.example", "": "/",
+		`/\evil.example`: "/evil.example", "javascript:alert(1)": "/javascript:alert%281%29",
+	} {
 		res := ask{method: "POST", path: "/login", header: form, body: "token=" + secret + "&next=" + next}.of(s)
-		if to := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || strings.HasPrefix(to, "//") || !strings.HasPrefix(to, "/") {
+		if to := leads(t, "/login", res); res.StatusCode != http.StatusSeeOther || to != want {
 			t.Errorf("next=%s: %d to %q, want %q", next, res.StatusCode, to, want)
 		}
 	}
@@ -195,25 +216,6 @@ func TestForeignPagesCannotPost(t *testing.T) {
 	}
 }
 
-func TestHostNames(t *testing.T) {
-	local := newConsole(t, func(c *console.Config) { c.Hosts = []string{"bot.example"} })
-	open := newConsole(t, func(c *console.Config) { c.Listen = "0.0.0.0:18990" })
-	for host, want := range map[string]int{
-		"127.0.0.1:18990": 200, "localhost:18990": 200, "[::1]:18990": 200, "LOCALHOST": 200, "bot.example": 200,
-		"evil.example": 421, "127.0.0.1.evil.example:18990": 421, "192.168.1.2": 421, "localhost.evil.example": 421,
-	} {
-		if got := (ask{path: "/", host: host, header: bearer(secret)}).of(local).StatusCode; got != want {
-			t.Errorf("%s: %d, want %d", host, got, want)
-		}
-		if got := (ask{path: "/", host: host, header: bearer(secret)}).of(open).StatusCode; got != 200 {
-			t.Errorf("%s on a console for everybody: %d, want 200", host, got)
-		}
-	}
-	if got := (ask{method: "POST", path: "/hooks/telegram", host: "tunnel.example"}).of(local).StatusCode; got != 200 {
-		t.Errorf("a hook under a public name: %d", got)
-	}
-}
-
 func TestGuessingIsBounded(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	var logged strings.Builder
@@ -227,28 +229,34 @@ func TestGuessingIsBounded(t *testing.T) {
 			t.Fatalf("guess %d: %d", i, got)
 		}
 	}
-	for name, a := range map[string]ask{
-		"a guess": {path: "/", header: bearer("guess")}, "the token": {path: "/", header: bearer(secret)}, "the link": {path: "/?token=" + secret},
-	} {
-		if res := a.of(s); res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
-			t.Errorf("%s after ten guesses: %d", name, res.StatusCode)
-		}
+	if res := (ask{path: "/", header: bearer("guess")}).of(s); res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
+		t.Errorf("a guess after ten guesses: %d", res.StatusCode)
+	}
+	// The owner may come from where the guesses come from.
+	if res := (ask{path: "/", header: bearer(secret)}).of(s); res.StatusCode != 200 {
+		t.Errorf("the token after ten guesses: %d", res.StatusCode)
+	}
+	if res := (ask{path: "/?token=" + secret}).of(s); len(res.Cookies()) != 1 {
+		t.Errorf("the link after ten guesses: %d", res.StatusCode)
 	}
 	if got := (ask{path: "/", header: cookie}).of(s).StatusCode; got != 200 {
 		t.Errorf("who is logged in gets %d", got)
 	}
-	if got := (ask{path: "/", from: "192.0.2.2:1", header: bearer(secret)}).of(s).StatusCode; got != 200 {
-		t.Errorf("another sender gets %d", got)
+	if got := (ask{path: "/", from: "192.0.2.2:1", header: bearer("guess")}).of(s).StatusCode; got != 401 {
+		t.Errorf("another sender's guess gets %d", got)
 	}
 	now = now.Add(time.Minute)
-	if got := (ask{path: "/", header: bearer(secret)}).of(s).StatusCode; got != 200 {
+	if got := (ask{path: "/", header: bearer("guess")}).of(s).StatusCode; got != 401 {
 		t.Errorf("a minute later: %d", got)
 	}
 	for i := range 300 { // many senders
 		_ = ask{path: "/", from: fmt.Sprintf("198.51.%d.%d:1", i/250, i%250), header: bearer("guess")}.of(s)
 	}
-	if got := (ask{path: "/", header: bearer(secret)}).of(s).StatusCode; got != 429 {
-		t.Errorf("after guesses from everywhere: %d", got)
+	if got := (ask{path: "/", from: "198.51.9.9:1", header: bearer("guess")}).of(s).StatusCode; got != 429 {
+		t.Errorf("a guess after guesses from everywhere: %d", got)
+	}
+	if got := (ask{path: "/", header: bearer(secret)}).of(s).StatusCode; got != 200 {
+		t.Errorf("the token after guesses from everywhere: %d", got)
 	}
 	if strings.Contains(logged.String(), secret) || strings.Contains(logged.String(), "guess") {
 		t.Errorf("a token stands in the log: %s", logged.String())
@@ -263,7 +271,7 @@ func TestHeadersAndLoginPage(t *testing.T) {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	want := map[string]string{
-		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 		"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 	}
 	for name, value := range want {

@@ -5,15 +5,17 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"magpie/internal/front"
 )
 
 const (
@@ -23,21 +25,21 @@ const (
 
 // guard lets in who knows the token.
 type guard struct {
-	token    [sha256.Size]byte // hashed, so that comparing tells not even the length
-	key      []byte
-	hosts    []string
-	loopback bool // listens on loopback only
-	port     atomic.Value
-	tries    *tries
-	log      *slog.Logger
-	now      func() time.Time
+	token [sha256.Size]byte // hashed, so that comparing tells not even the length
+	key   []byte
+	front *front.Front
+	local bool // listens on this machine only
+	port  atomic.Value
+	tries *tries
+	log   *slog.Logger
+	now   func() time.Time
 }
 
 func newGuard(cfg Config) *guard {
 	host, port, _ := net.SplitHostPort(cfg.Listen) // New has checked it
 	g := &guard{
-		token: sha256.Sum256([]byte(cfg.Token)), key: cfg.Key, hosts: cfg.Hosts,
-		loopback: loopback(host), tries: newTries(cfg.Now), log: cfg.Log, now: cfg.Now,
+		token: sha256.Sum256([]byte(cfg.Token)), key: cfg.Key, front: cfg.Front,
+		local: front.Local(host), tries: newTries(cfg.Now), log: cfg.Log, now: cfg.Now,
 	}
 	g.port.Store(port)
 	return g
@@ -79,9 +81,8 @@ func (g *guard) hasCookie(r *http.Request) bool {
 
 func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string, age time.Duration) {
 	http.SetCookie(rw, &http.Cookie{
-		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(age.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		Name: g.cookieName(), Value: value, Path: front.Base(r) + "/", MaxAge: int(age.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.front.Secure(r),
 	})
 }
 
@@ -94,15 +95,16 @@ const (
 	tooOften
 )
 
-// check compares a presented token, unless its sender has failed too often.
+// check compares a presented token. The right one always passes: whoever sends
+// wrong ones must not shut the owner out, who may come from the same address.
 func (g *guard) check(r *http.Request, token string) verdict {
-	from := remote(r)
-	if !g.tries.allowed(from) {
-		return tooOften
-	}
 	sum := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 {
 		return right
+	}
+	from := remote(r)
+	if !g.tries.allowed(from) {
+		return tooOften
 	}
 	g.tries.failed(from)
 	g.log.Warn("console login failed", "from", from)
@@ -129,7 +131,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			query.Del("token")
 			g.setCookie(rw, r, g.cookie(g.now().Add(loginLasts)), loginLasts)
 			rw.Header().Set("Cache-Control", "no-store")
-			http.Redirect(rw, r, localPath(r.URL.Path, query), http.StatusSeeOther)
+			redirect(rw, r, r.URL.Path, query)
 			return
 		}
 		if !g.hasCookie(r) {
@@ -142,10 +144,15 @@ func (g *guard) protect(next http.Handler) http.Handler {
 
 // localPath is a path on this server, whatever was asked for: "//host" would
 // lead elsewhere.
-func localPath(path string, query url.Values) string {
-	path = "/" + strings.TrimLeft(strings.ReplaceAll(path, `\`, "/"), "/")
-	u := url.URL{Path: path, RawQuery: query.Encode()}
-	return u.String()
+func localPath(path string) string {
+	return "/" + strings.TrimLeft(strings.ReplaceAll(path, `\`, "/"), "/")
+}
+
+// redirect leads to a path of this server. http.Redirect would make a relative
+// address absolute, without the part that a proxy took away.
+func redirect(rw http.ResponseWriter, r *http.Request, path string, query url.Values) {
+	rw.Header().Set("Location", front.Link(r, localPath(path), query))
+	rw.WriteHeader(http.StatusSeeOther)
 }
 
 // refuse answers people with the login page and programs with an error.
@@ -159,7 +166,7 @@ func (g *guard) refuse(rw http.ResponseWriter, r *http.Request, v verdict) {
 		if v == wrong && r.URL.Query().Has("token") {
 			status = http.StatusForbidden // somebody tried: say that it was wrong
 		}
-		writeLogin(rw, r, status, localPath(r.URL.Path, nil))
+		writeLogin(rw, r, status, localPath(r.URL.Path))
 		return
 	}
 	if status == http.StatusUnauthorized {
@@ -168,20 +175,36 @@ func (g *guard) refuse(rw http.ResponseWriter, r *http.Request, v verdict) {
 	answer(rw, status, map[string]string{"error": text})
 }
 
-// checkHost refuses names that are not this machine's while it listens on
-// loopback only: a foreign page whose name was made to point here must not be
-// taken for the console's own.
+// checkHost refuses names that the console does not answer to: a foreign page
+// whose name was made to point here must not be taken for the console's own.
+// On a network, monitors ask for what is open by whatever name they know.
 func (g *guard) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-		if g.loopback && !loopback(host) && !slices.Contains(g.hosts, strings.ToLower(host)) {
-			answer(rw, http.StatusMisdirectedRequest, map[string]string{"error": "the console does not answer under this host name: set web.hosts to allow it"})
+		monitor := !g.local && (r.URL.Path == "/readyz" || r.URL.Path == "/metrics")
+		if !monitor && !g.front.Answers(r.Host) {
+			answer(rw, http.StatusMisdirectedRequest, map[string]string{"error": fmt.Sprintf(
+				"the console does not answer to the host name %.100q: if it is yours, set web.public_url to the address that people open, or add the name to web.hosts", r.Host)})
 			return
 		}
 		next.ServeHTTP(rw, r)
+	})
+}
+
+// checkOrigin refuses what pages of others send. Browsers say it themselves,
+// but only over TLS and to this machine; elsewhere the Origin tells.
+func (g *guard) checkOrigin(next http.Handler) http.Handler {
+	others := http.NewCrossOriginProtection()
+	others.SetDenyHandler(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		answer(rw, http.StatusForbidden, map[string]string{"error": fmt.Sprintf(
+			"a page of %.100q may not send this: if that is the address of this console, set web.public_url to it", r.Header.Get("Origin"))})
+	}))
+	checked := others.Handler(next)
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Sec-Fetch-Site") == "" && g.front.Own(r) {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		checked.ServeHTTP(rw, r)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"magpie/internal/front"
 )
 
 //go:embed page
@@ -44,12 +46,15 @@ func writeLogin(rw http.ResponseWriter, r *http.Request, status int, next string
 	fill := []string{
 		"{{.Lang}}", t.Lang, "{{.Title}}", t.Title, "{{.Intro}}", t.Intro, "{{.Field}}", t.Field,
 		"{{.Button}}", t.Button, "{{.Problem}}", t.Problem, "{{.Next}}", next,
+		"{{.Style}}", front.Link(r, "/login.css", nil), "{{.Action}}", front.Link(r, "/login", nil),
 	}
 	for i := 1; i < len(fill); i += 2 {
 		fill[i] = html.EscapeString(fill[i])
 	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	rw.Header().Set("Cache-Control", "no-store")
+	// With "no-referrer" browsers would call the form's origin "null".
+	rw.Header().Set("Referrer-Policy", "same-origin")
 	rw.WriteHeader(status)
 	_, _ = strings.NewReplacer(fill...).WriteString(rw, string(page)) // the client is gone when this fails
 }
@@ -62,7 +67,7 @@ func loginStyle(rw http.ResponseWriter, r *http.Request) {
 // of the page they asked for.
 func (g *guard) loginPage(rw http.ResponseWriter, r *http.Request) {
 	if g.hasCookie(r) {
-		http.Redirect(rw, r, "/", http.StatusSeeOther)
+		redirect(rw, r, "/", nil)
 		return
 	}
 	writeLogin(rw, r, http.StatusOK, "/")
@@ -73,11 +78,11 @@ func (g *guard) login(rw http.ResponseWriter, r *http.Request) {
 		answer(rw, http.StatusBadRequest, map[string]string{"error": "this is not a login form"})
 		return
 	}
-	next := localPath(r.PostForm.Get("next"), nil)
+	next := localPath(r.PostForm.Get("next"))
 	switch g.check(r, strings.TrimSpace(r.PostForm.Get("token"))) {
 	case right:
 		g.setCookie(rw, r, g.cookie(g.now().Add(loginLasts)), loginLasts)
-		http.Redirect(rw, r, next, http.StatusSeeOther)
+		redirect(rw, r, next, nil)
 	case tooOften:
 		writeLogin(rw, r, http.StatusTooManyRequests, next)
 	default:
@@ -87,5 +92,5 @@ func (g *guard) login(rw http.ResponseWriter, r *http.Request) {
 
 func (g *guard) logout(rw http.ResponseWriter, r *http.Request) {
 	g.setCookie(rw, r, "", -time.Second)
-	http.Redirect(rw, r, "/login", http.StatusSeeOther)
+	redirect(rw, r, "/login", nil)
 }

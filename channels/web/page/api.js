@@ -1,7 +1,16 @@
 // Talking to the server: requests, and the stream of events with its
 // reconnecting.
 
-const base = "/api/chat/";
+import { t } from "./strings.js";
+
+// root is the path of the page, below which everything else is found. A proxy
+// may show the console under a path of its own, which no other place knows.
+export const root = new URL("../", import.meta.url).pathname;
+const base = root + "api/chat/";
+
+// stored names what is kept in the browser: other bots may live on the same
+// origin, under other paths.
+export const stored = (name) => `magpie${root === "/" ? "" : root}.${name}`;
 
 export class Refused extends Error {}
 
@@ -24,10 +33,14 @@ export async function request(method, url, body, type) {
     throw new Error("logged out");
   }
   if (res.ok) return res.status === 204 ? null : res.json();
-  const why = await res.json().then((j) => j.error, () => res.statusText);
+  const why = await res.json().then((j) => j.error, () => stranger(res.status));
   if (res.status < 500 && res.status !== 429 && res.status !== 408) throw new Refused(why);
   throw new Error(why);
 }
+
+// stranger words an answer that is not the bot's: a proxy stands between.
+const stranger = (status) =>
+  status === 413 ? t("proxyTooLarge") : t(status > 501 && status < 505 ? "proxyAlone" : "proxyRefuses", { status });
 
 export const get = (url) => request("GET", url);
 export const post = (url, value) => request("POST", url, JSON.stringify(value), "application/json");

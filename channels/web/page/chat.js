@@ -1,6 +1,6 @@
 // The chat page: one conversation at a time, named in the address after #.
 
-import { chatURL, limits, newID, post, Refused, Stream } from "./api.js";
+import { chatURL, limits, newID, post, Refused, root, stored, Stream } from "./api.js";
 import { Chats } from "./chats.js";
 import { Composer } from "./compose.js";
 import { Outbox } from "./outbox.js";
@@ -9,7 +9,7 @@ import { lang, t, translate } from "./strings.js";
 
 const $ = (id) => document.getElementById(id);
 const validID = /^[A-Za-z0-9_-]{1,64}$/;
-const lastKey = "magpie.chat";
+const lastKey = stored("chat");
 const draftGrace = 4000; // ms a draft stays after its turn until the message itself is there
 const busyFor = 20_000; // ms that one sign of work is shown
 
@@ -202,6 +202,9 @@ function openChat() {
 
 // Start.
 
+// Shown under a path without its slash, what the page names would be looked for
+// beside it.
+if (location.pathname + "/" === root) history.replaceState(null, "", root + location.search + location.hash);
 translate();
 const chats = new Chats(() => chat, () => (location.hash = newID()));
 const send = (item) => {

@@ -1,11 +1,11 @@
 // The list of conversations.
 
-import { chatURL, request } from "./api.js";
+import { chatURL, request, stored } from "./api.js";
 import { el, icon } from "./view.js";
 import { t } from "./strings.js";
 
 const $ = (id) => document.getElementById(id);
-const seenKey = "magpie.seen";
+const seenKey = stored("seen");
 
 function load() {
   try {

@@ -2,9 +2,9 @@
 // server has stored them, so that neither a reload nor a lost connection loses
 // one; the id stays the same, so that none arrives twice.
 
-import { chatURL, post, Refused } from "./api.js";
+import { chatURL, post, Refused, stored } from "./api.js";
 
-const slot = (chat) => "magpie.outbox." + chat;
+const slot = (chat) => stored("outbox." + chat);
 
 function load(chat) {
   try {

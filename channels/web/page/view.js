@@ -1,7 +1,7 @@
 // Drawing messages. Everything a person or a model wrote goes in as text; only
 // the HTML that the server rendered and made safe goes in as HTML.
 
-import { fileURL } from "./api.js";
+import { fileURL, root } from "./api.js";
 import { clock, size, t } from "./strings.js";
 
 export function el(tag, attrs = {}, ...children) {
@@ -61,7 +61,12 @@ export function body(m) {
 // fill puts rendered HTML into div, code with a button to copy it, tables and
 // code in boxes that scroll by themselves.
 export function fill(div, html) {
-  div.innerHTML = html;
+  const sheet = el("template"); // in it nothing is loaded yet
+  sheet.innerHTML = html;
+  for (const img of sheet.content.querySelectorAll("img")) {
+    img.setAttribute("src", root + img.getAttribute("src").replace(/^\//, ""));
+  }
+  div.replaceChildren(sheet.content);
   for (const pre of div.querySelectorAll("pre")) {
     const box = el("div", { class: "code" });
     pre.replaceWith(box);

@@ -7,6 +7,7 @@ const (
 	// lastCall is the newest system call that this package knows; later ones
 	// are answered as if the kernel were older.
 	lastCall = unix.SYS_FILE_SETATTR
+	setTimes = unix.SYS_UTIMENSAT
 )
 
 // The calls that newer architectures do not have.
@@ -17,8 +18,14 @@ func oldFileCalls() []uint32 {
 
 func oldForks() []uint32 { return []uint32{unix.SYS_FORK, unix.SYS_VFORK} }
 
-func oldForbidden() []uint32 {
-	return []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_LOOKUP_DCOOKIE}
+func oldFcntls() []uint32    { return nil }
+func privateCalls() []uint32 { return nil }
+
+func moreForbidden() []uint32 {
+	return []uint32{
+		unix.SYS_KEXEC_FILE_LOAD, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_LOOKUP_DCOOKIE,
+	}
 }
 
 // oldFileCall writes an old call as the new one it is a case of.

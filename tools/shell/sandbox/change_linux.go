@@ -32,7 +32,12 @@ const (
 	nanoseconds timeFormat = iota
 	microseconds
 	wholeSeconds
+	shortNanoseconds // of 32 bits each
+	shortMicroseconds
 )
+
+// moment is struct __kernel_timespec of linux/time_types.h.
+type moment struct{ sec, nsec int64 }
 
 // atCwd is AT_FDCWD as it stands in a register.
 const atCwd = 0xffffff9c
@@ -163,15 +168,19 @@ func (q *question) change(fd int) error {
 	case unix.SYS_TRUNCATE:
 		return unix.Truncate(own(fd), int64(q.args[1]))
 	}
-	now := unix.Timespec{Nsec: unix.UTIME_NOW}
-	times := []unix.Timespec{now, now}
+	times := []moment{{nsec: unix.UTIME_NOW}, {nsec: unix.UTIME_NOW}}
 	if q.args[2] != 0 {
 		var err error
 		if times, err = q.readTimes(q.args[2]); err != nil {
 			return err
 		}
 	}
-	return unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH)
+	var name byte // an empty one: the file itself
+	_, _, e := unix.Syscall6(setTimes, uintptr(fd), uintptr(unsafe.Pointer(&name)), uintptr(unsafe.Pointer(&times[0])), unix.AT_EMPTY_PATH, 0, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
 }
 
 func chmod(fd int, mode uint64) error {
@@ -181,24 +190,32 @@ func chmod(fd int, mode uint64) error {
 	return unix.Chmod(own(fd), uint32(mode)&0o7777)
 }
 
-func (q *question) readTimes(addr uint64) ([]unix.Timespec, error) {
-	words := 4
-	if q.times == wholeSeconds {
+func (q *question) readTimes(addr uint64) ([]moment, error) {
+	size, words, unit := 8, 4, int64(1)
+	switch q.times {
+	case microseconds:
+		unit = int64(time.Microsecond)
+	case wholeSeconds:
 		words = 2
+	case shortNanoseconds:
+		size = 4
+	case shortMicroseconds:
+		size, unit = 4, int64(time.Microsecond)
 	}
-	raw, err := q.memory(addr, 8*words)
-	if err != nil || len(raw) < 8*words {
+	raw, err := q.memory(addr, size*words)
+	if err != nil || len(raw) < size*words {
 		return nil, unix.EFAULT
 	}
-	word := func(i int) int64 { return int64(binary.LittleEndian.Uint64(raw[8*i:])) }
+	word := func(i int) int64 {
+		if size == 4 {
+			return int64(int32(binary.LittleEndian.Uint32(raw[size*i:])))
+		}
+		return int64(binary.LittleEndian.Uint64(raw[size*i:]))
+	}
 	if q.times == wholeSeconds {
-		return []unix.Timespec{unix.NsecToTimespec(word(0) * int64(time.Second)), unix.NsecToTimespec(word(1) * int64(time.Second))}, nil
+		return []moment{{sec: word(0)}, {sec: word(1)}}, nil
 	}
-	unit := int64(1)
-	if q.times == microseconds {
-		unit = int64(time.Microsecond)
-	}
-	return []unix.Timespec{{Sec: word(0), Nsec: word(1) * unit}, {Sec: word(2), Nsec: word(3) * unit}}, nil
+	return []moment{{word(0), word(1) * unit}, {word(2), word(3) * unit}}, nil
 }
 
 // text reads a path from the memory of the one who asks.

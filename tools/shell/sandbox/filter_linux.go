@@ -97,10 +97,12 @@ func newCounter() *filter {
 // begun is a program that knows calls of this architecture only: others have
 // other numbers.
 func begun() *filter {
-	return &filter{code: []unix.SockFilter{
-		load(atArch), jump(unix.BPF_JEQ, auditArch, 1, 0), give(with(unix.ENOSYS)),
-		load(atNumber), jump(unix.BPF_JGT, lastCall, 0, 1), give(with(unix.ENOSYS)), // also x32's numbers
+	f := &filter{code: []unix.SockFilter{
+		load(atArch), jump(unix.BPF_JEQ, auditArch, 1, 0), give(with(unix.ENOSYS)), load(atNumber),
 	}}
+	f.each(privateCalls(), allow)
+	f.code = append(f.code, jump(unix.BPF_JGT, lastCall, 0, 1), give(with(unix.ENOSYS))) // also x32's numbers
+	return f
 }
 
 // sockets lets a command speak to the network and to itself. A socket of the
@@ -141,11 +143,12 @@ func (f *filter) others() {
 	}
 	arg(unix.SYS_SETPRIORITY, 1)
 	arg(unix.SYS_IOPRIO_SET, 1)
-	// Flags of files (chattr), input pushed into a terminal.
-	const setFlags, setXattr, pushInput, terminal = 0x40086602, 0x401c5820, 0x5412, 0x541c
+	// Flags of files (chattr; the second number is for 32 bits), input pushed
+	// into a terminal.
+	const setFlags, setFlags32, setXattr, pushInput, terminal = 0x40086602, 0x40046602, 0x401c5820, 0x5412, 0x541c
 	f.on(
 		unix.SYS_IOCTL, loadArg(1),
-		jump(unix.BPF_JEQ, setFlags, 3, 0), jump(unix.BPF_JEQ, setXattr, 2, 0), jump(unix.BPF_JEQ, pushInput, 1, 0),
+		jump(unix.BPF_JEQ, setFlags, 4, 0), jump(unix.BPF_JEQ, setFlags32, 3, 0), jump(unix.BPF_JEQ, setXattr, 2, 0), jump(unix.BPF_JEQ, pushInput, 1, 0),
 		jump(unix.BPF_JEQ, terminal, 0, 1), give(with(unix.EPERM)), give(allow),
 	)
 }
@@ -155,10 +158,12 @@ func (f *filter) others() {
 func (f *filter) signals() {
 	f.each([]uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO}, ask)
 	f.each([]uint32{unix.SYS_PIDFD_SEND_SIGNAL}, with(unix.EPERM))
-	f.on(
-		unix.SYS_FCNTL, loadArg(1), jump(unix.BPF_JEQ, unix.F_SETOWN, 1, 0),
-		jump(unix.BPF_JEQ, unix.F_SETOWN_EX, 0, 1), give(with(unix.EPERM)), give(allow),
-	)
+	for _, nr := range append(oldFcntls(), unix.SYS_FCNTL) {
+		f.on(
+			nr, loadArg(1), jump(unix.BPF_JEQ, unix.F_SETOWN, 1, 0),
+			jump(unix.BPF_JEQ, unix.F_SETOWN_EX, 0, 1), give(with(unix.EPERM)), give(allow),
+		)
+	}
 }
 
 // forbidden is what no command needs and what reaches beyond it: other
@@ -171,12 +176,12 @@ func forbidden() []uint32 {
 		unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE,
 		unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT,
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD,
 		unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
 		unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MSGRCV, unix.SYS_MSGSND,
-		unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	}, oldForbidden()...)
+		unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	}, moreForbidden()...)
 }
 
 // fileCalls change what Landlock does not guard: the mode, owner, times and,

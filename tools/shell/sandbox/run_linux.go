@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +51,10 @@ func (s *Sandbox) try(kind Kind) (text string, err error) {
 	}
 	switch kind {
 	case Landlock:
-		if s.abi = landlockABI(); s.abi < 1 || auditArch == 0 {
+		if auditArch == 0 {
+			return "", fmt.Errorf("this program has no filter of system calls for %s", runtime.GOARCH)
+		}
+		if s.abi = landlockABI(); s.abi < 1 {
 			return "", errors.New("the kernel does not offer it")
 		}
 		text = fmt.Sprintf("landlock (ABI %d) with a system call filter: commands read the system's programs and change only %s", s.abi, strings.Join(s.write, ", "))
@@ -76,9 +80,14 @@ func (s *Sandbox) try(kind Kind) (text string, err error) {
 
 // probeBwrap finds out how much of a wall bwrap is here. Versions from 0.8 on
 // can keep commands from namespaces of their own. A filter needs a kernel that
-// lets another process answer (Linux 5.5), and a bwrap that is not setuid.
+// lets another process answer (Linux 5.5), and a bwrap that is not setuid; and
+// it is made for some architectures only.
 func (s *Sandbox) probeBwrap() (err error) {
-	for _, s.counts = range []bool{true, false} {
+	counts := []bool{true, false}
+	if auditArch == 0 {
+		counts = counts[1:]
+	}
+	for _, s.counts = range counts {
 		for _, s.users = range [][]string{{"--unshare-user", "--disable-userns"}, {"--unshare-user-try"}} {
 			if err = s.probe(); err == nil {
 				return nil

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"magpie/internal/console"
+)
+
+// namespaceVariable says that this process has a network of its own.
+const namespaceVariable = "MAGPIE_TEST_NAMESPACE"
+
+// Every command that asks the running bot finds it, wherever it listens and
+// whether the data folder can hold a socket, on a machine as containers see
+// it: with one network of its own, without IPv6 or with it.
+func TestCommandsFindTheBotInAContainer(t *testing.T) {
+	for _, ipv6 := range []string{"without IPv6", "with IPv6"} {
+		t.Run(ipv6, func(t *testing.T) {
+			if os.Getenv(namespaceVariable) == "" {
+				inNamespace(t)
+				return
+			}
+			network(t, ipv6 == "with IPv6")
+			hosts := []string{"0.0.0.0", "", "[::]", "127.0.0.1", "127.0.0.2", "localhost", "10.77.0.1"}
+			if ipv6 == "with IPv6" {
+				hosts = append(hosts, "[::1]")
+			}
+			for i, host := range hosts {
+				for j, socket := range []string{"socket", "no socket"} {
+					listen := fmt.Sprintf("%s:%d", host, 18990+2*i+j)
+					t.Run(listen+" "+socket, func(t *testing.T) {
+						t.Parallel()
+						askEverything(t, listen, socket == "socket")
+					})
+				}
+			}
+		})
+	}
+}
+
+// inNamespace runs the current test again in a network of its own.
+func inNamespace(t *testing.T) {
+	t.Helper()
+	var pattern []string
+	for name := range strings.SplitSeq(t.Name(), "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(name)+"$")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run="+strings.Join(pattern, "/"))
+	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case errors.As(err, new(*exec.ExitError)):
+		t.Errorf("%s", out)
+	case err != nil && os.Getenv("MAGPIE_TEST_REQUIRE") != "1":
+		t.Skip("this system makes no network namespaces for us: ", err)
+	case err != nil:
+		t.Fatal("no network namespace, and MAGPIE_TEST_REQUIRE is set: ", err)
+	case !bytes.Contains(out, []byte("--- PASS: "+t.Name()+"/")):
+		t.Errorf("nothing was tried:\n%s", out)
+	}
+}
+
+// network makes a loopback as an engine does, and an address of the machine.
+func network(t *testing.T, ipv6 bool) {
+	t.Helper()
+	if !ipv6 {
+		for _, name := range []string{"all", "default", "lo"} {
+			err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0o600)
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without IPv6
+				t.Fatal(err)
+			}
+		}
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd) //nolint:errcheck // only asked
+	lo, err1 := unix.NewIfreq("lo")
+	chosen, err2 := unix.NewIfreq("lo:1")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING | unix.IFF_LOOPBACK)
+	err = errors.Join(
+		chosen.SetInet4Addr(net.IPv4(10, 77, 0, 1).To4()),
+		unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo),
+		unix.IoctlIfreq(fd, unix.SIOCSIFADDR, chosen),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err == nil {
+		_ = l.Close()
+	}
+	if (err == nil) != ipv6 {
+		t.Fatalf("IPv6: want %v, got %v", ipv6, err)
+	}
+}
+
+// askEverything starts a bot and has every command ask it.
+func askEverything(t *testing.T, listen string, socket bool) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	text := fmt.Sprintf("web: {listen: '%s', token: a-long-token-of-the-test}\nlog: {level: debug}\n", listen)
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600), os.Mkdir(data, 0o700))
+	if !socket { // as on a file system that holds none
+		err = errors.Join(err, os.Mkdir(filepath.Join(data, console.SocketFile), 0o700))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := bot(t, dir, nil)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	healthy(t, dir)
+	info, err := os.Stat(filepath.Join(data, console.SocketFile))
+	if err != nil || socket && info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("socket: %v, %v", info, err)
+	}
+	for _, c := range operators {
+		code, out, errs := runWith(t, dir, c.in, strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(out+errs, c.want) {
+			t.Errorf("%s: exit code %d, want %d and %q:\n%s%s", c.args, code, c.code, c.want, out, errs)
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if no := "no socket in the data folder"; strings.Contains(said.String(), no) == socket {
+		t.Errorf("%q in the log: %v", no, !socket)
+	}
+	if _, err := os.Stat(filepath.Join(data, console.SocketFile)); socket && !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// operators are the commands that ask the running bot, whose store they cannot
+// open themselves.
+var operators = []struct {
+	args, in string
+	code     int
+	want     string
+}{
+	{"health", "", 0, "ok\n"},
+	{"health --ready", "", 0, "ready\n"},
+	{"chat", "你好\n", 0, "你好"},
+	{"chat --chat second", "hello\n", 0, "Hello!"},
+	{"session list", "", 0, "terminal"},
+	{"session show web/terminal", "", 0, "你好"},
+	{"session clear web/second", "", 0, ""},
+	{"memory add web:person:owner likes tea", "", 0, "number 1"},
+	{"memory list", "", 0, "web:person:owner"},
+	{"memory list web:person:owner", "", 0, "likes tea"},
+	{"memory remove web:person:owner 1", "", 0, "likes tea"},
+	{"cron add web:terminal 2099-11-24T15:00 later", "", 0, ""},
+	{"cron list", "", 0, "later"},
+	{"pair list", "", 0, ""},
+	{"dlq list", "", 0, ""},
+	{"audit verify", "", 0, ""},
+	{"mcp list", "", 0, ""},
+	{"trace nothing-of-this-name", "", 1, "nothing-of-this-name"},
+	{"backup saved.tar.gz", "", 0, "checked"},
+	{"restore saved.tar.gz", "", 1, "the bot is running at "},
+	{"doctor", "", 0, "ok    store: the running bot uses it"},
+}
+
+func runWith(t *testing.T, dir, in string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := bot(t, dir, nil, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &errs
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"magpie/chat"
+	"magpie/internal/front"
+	"magpie/internal/paste"
+)
+
+// Web is the section web.
+type Web struct {
+	Listen string // host:port
+	Token  chat.Secret
+	// PublicURL is where people and platforms reach Listen through a reverse
+	// proxy or a tunnel, without a slash at its end; "" = there is none.
+	PublicURL      string
+	Hosts          Names // host names under which it may be asked for besides
+	TrustedProxies Names // addresses and networks that may say who asks
+}
+
+// complete writes the address in its one form; a wrong one stays for the check.
+func (w *Web) complete() {
+	if u, err := front.ParseURL(w.PublicURL); err == nil {
+		w.PublicURL = u.String()
+	}
+}
+
+// Names is a list that may also be given as one text with commas or blanks
+// between its elements, so that one variable can hold all of them.
+type Names []string
+
+func (s *Names) decode(d *decoder, n *node, key string) {
+	var all []string
+	if n.kind == list {
+		d.value(n, key, field{}.of(&all))
+	} else {
+		var one string
+		if d.scalar(n, key, field{name: key}.of(&one)) {
+			all = []string{one}
+		}
+	}
+	*s = nil
+	for _, text := range all {
+		*s = append(*s, strings.FieldsFunc(text, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune(",;，、；", r)
+		})...)
+	}
+}
+
+// The shortest tokens that are taken where others can try them, and that are
+// not warned of.
+const (
+	shortestToken = 8
+	goodToken     = 16
+)
+
+// guessable warns of a token that can be tried out.
+func (c *Config) guessable() string {
+	token := string(c.Web.Token)
+	switch {
+	case token == "":
+		return ""
+	case paste.Sample(token):
+		return "web.token is the text of an example, which everybody knows: " + makeToken
+	case utf8.RuneCountInString(token) < goodToken:
+		return fmt.Sprintf("web.token has fewer than %d characters and can be guessed: %s", goodToken, makeToken)
+	}
+	return ""
+}
+
+const makeToken = "openssl rand -hex 16 makes a good one"
+
+func (c *checker) web() {
+	w := c.cfg.Web
+	host, port, err := net.SplitHostPort(w.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	switch n := utf8.RuneCountInString(string(w.Token)); {
+	case err != nil:
+		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
+	case loopback(host):
+	case n == 0:
+		c.bad("web.token", "is required because web.listen can be reached from other machines")
+	case n < shortestToken:
+		c.bad("web.token", "is too short, since web.listen can be reached from other machines: want at least %d characters; %s", shortestToken, makeToken)
+	}
+	if odd := paste.Odd(string(w.Token)); odd != "" {
+		c.bad("web.token", "%s", odd)
+	}
+	if w.PublicURL != "" {
+		if _, err := front.ParseURL(w.PublicURL); err != nil {
+			got := ", got " + c.got("web.public_url")
+			if strings.Contains(w.PublicURL, "@") { // a password stands before it
+				got = ""
+			}
+			c.bad("web.public_url", "%v%s", err, got)
+		}
+	}
+	for _, entry := range w.Hosts {
+		if _, err := front.ParseHost(entry); err != nil {
+			c.entry("web.hosts", entry, err)
+		}
+	}
+	for _, entry := range w.TrustedProxies {
+		if _, err := front.ParseProxy(entry); err != nil {
+			c.entry("web.trusted_proxies", entry, err)
+		}
+	}
+}
+
+// entry reports a wrong element of Names, at its place in a list.
+func (c *checker) entry(key, entry string, err error) {
+	for i, item := range c.root.find(key).items {
+		if item.kind == text && strings.Contains(item.text, entry) {
+			key = index(key, i)
+			break
+		}
+	}
+	c.bad(key, "%v, got %s", err, c.got(key))
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"magpie/config"
+	"magpie/internal/console"
+)
+
+// greet says how to go on: to the person at the terminal with the link that logs
+// in, else in the log, which others read and keep, without the token.
+func (p *program) greet(s *console.Server) {
+	p.log.Info("ready", "dur", time.Since(p.began).Round(time.Millisecond), "version", p.opts.Version, "url", cmp.Or(publicURL(p.cfg), s.URL()))
+	if p.opts.Out != nil {
+		fmt.Fprint(p.opts.Out, p.greeting(s))
+	} else if p.hasPage() {
+		p.log.Info("the chat page is open", "at", pageAt(p.cfg, s.URL(), contained()), "login", p.tokenIn())
+		if p.isOffline() {
+			p.log.Info("No model is configured, so the offline assistant answers", "todo", p.modelHint())
+		}
+	}
+	if p.opts.Ready != nil {
+		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Bot: s.Running(), Unsent: p.unsent})
+	}
+}
+
+func (p *program) greeting(s *console.Server) string {
+	if !p.hasPage() {
+		return "\nMagpie is running. Health and metrics are at " + s.URL() + "\nCtrl-C stops it.\n\n"
+	}
+	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n"
+	if p.isOffline() {
+		text += "No model is configured, so the offline assistant answers. To use one:\n  " + p.modelHint() + "\n"
+	}
+	return text + "Ctrl-C stops it.\n\n"
+}
+
+func (p *program) modelHint() string {
+	if contained() {
+		return "OPENAI_API_KEY=sk-... in .env, or ANTHROPIC_API_KEY, or llm.models in the configuration"
+	}
+	return "OPENAI_API_KEY=sk-... " + cmp.Or(p.opts.Command, "bot") + "        (or ANTHROPIC_API_KEY, or llm.models in config.yaml)"
+}
+
+// publicURL is where people elsewhere find the page, "" when nobody has said so.
+func publicURL(*config.Config) string { return "" }
+
+// pageAt says where the page is opened, in words where the program cannot know:
+// the address inside a container leads nowhere outside it.
+func pageAt(cfg *config.Config, at string, inContainer bool) string {
+	if public := publicURL(cfg); public != "" || !inContainer {
+		return cmp.Or(public, at)
+	}
+	u, err := url.Parse(at)
+	if err != nil {
+		return at
+	}
+	return fmt.Sprintf("http://127.0.0.1:%s of the host with our Compose file; else the address that publishes port %[1]s of this container", u.Port())
+}
+
+// tokenIn says where the token is to be found.
+func (p *program) tokenIn() string {
+	if p.cfg.Web.Token != "" {
+		return "with web.token of the configuration (WEB_TOKEN in .env with our Compose file)"
+	}
+	path := filepath.Join(p.cfg.DataDir, console.TokenFile)
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return "with the token in the file " + path
+}
+
+// contained says whether the program runs in a container, as far as engines
+// tell.
+func contained() bool {
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return true
+		}
+	}
+	return os.Getenv("container") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+}
