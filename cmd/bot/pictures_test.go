@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,29 +189,38 @@ type victim struct {
 func (v *victim) start() (url string, pid int) {
 	v.t.Helper()
 	cmd := bot(v.t, v.dir, nil, "run", "--config", "config.yaml")
-	out, err := cmd.StdoutPipe()
+	log, err := cmd.StderrPipe()
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		v.t.Fatal(err)
 	}
-	v.stop = func() {
+	read, drained := bufio.NewScanner(log), make(chan struct{})
+	v.stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
+		<-drained
 		_ = cmd.Wait() // it was killed
+	})
+	var said string
+	for url == "" && read.Scan() {
+		url = ownAddress.FindString(read.Text())
+		said += read.Text() + "\n"
 	}
-	for read := bufio.NewScanner(out); url == "" && read.Scan(); {
-		url = chatAddress.FindString(read.Text())
-	}
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, log)
+	}()
 	if url == "" {
 		v.stop()
-		v.t.Fatal("the program shows no address")
+		v.t.Fatalf("the program shows no address:\n%s", said)
 	}
-	return url, cmd.Process.Pid
+	return url + "/?token=" + filmToken, cmd.Process.Pid
 }
 
-var chatAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\?token=\S+`)
+const filmToken = "the-token-of-the-film"
+
+var ownAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // killed is the film at the top: the program is killed in the middle of an
 // answer, a message is written while it is down, and after its start both are
@@ -225,7 +235,7 @@ func killed(t *testing.T, l lines, scheme string) *studio {
 		return modelserver.Answer{Text: l.answer, Pieces: modelserver.Pieces{N: pieces, Step: step}}
 	})
 	v := &victim{t: t, dir: t.TempDir()}
-	config := fmt.Sprintf("web: {listen: %q}\nlog: {level: error}\nagent: {busy: queue}\nllm: {models: [{provider: openai, model: m, base_url: %q}]}\n", portlock.Free(t), model.OpenAI())
+	config := fmt.Sprintf("web: {listen: %q, token: "+filmToken+"}\nagent: {busy: queue}\nllm: {models: [{provider: openai, model: m, base_url: %q}]}\n", portlock.Free(t), model.OpenAI())
 	if err := os.WriteFile(filepath.Join(v.dir, "config.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
