@@ -174,7 +174,9 @@ func (s *studio) write(name string) {
 func (s *studio) say(text string) {
 	s.T.Helper()
 	s.Eval(fmt.Sprintf("(document.querySelector('#text').value = %q, document.querySelector('#text').dispatchEvent(new Event('input')), document.querySelector('#text').style.caretColor = 'transparent')", text))
-	s.shot(900 * time.Millisecond)
+	if s.film.Frames() > 0 { // a film does not begin with an empty page
+		s.shot(900 * time.Millisecond)
+	}
 	s.Eval("document.querySelector('#composer').requestSubmit()")
 }
 
@@ -246,9 +248,9 @@ func killed(t *testing.T, l lines, scheme string) *studio {
 	s.types("$ ./bot", "<u>Magpie is running.</u>", "")
 	s.visit(url + "#main")
 	s.Until("document.querySelector('#state')?.classList.contains('up')")
-	s.shot(600 * time.Millisecond)
 	s.say(l.ask)
 	s.Until("document.querySelectorAll('#messages .message').length === 1 && !document.querySelector('.pending')")
+	s.shot(900 * time.Millisecond)
 	s.streams(step, before, piece)
 
 	s.types("$ <b>kill -9 "+strconv.Itoa(pid)+"</b>", "<i># "+l.killed+"</i>")
