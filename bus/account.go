@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,9 +39,8 @@ func (u *Unfit) Advice() string { return u.Todo }
 
 // greeting is what a server says to everybody who connects.
 type greeting struct {
-	Name       string `json:"server_name"`
+	At         string `json:"-"` // its address
 	Version    string `json:"version"`
-	Cluster    string `json:"cluster"`
 	JetStream  bool   `json:"jetstream"`
 	MaxPayload int64  `json:"max_payload"`
 }
@@ -72,7 +72,7 @@ func (g greeting) tooOld() error {
 		return nil
 	}
 	return &Unfit{
-		Why:  fmt.Sprintf("the NATS server %s is version %q, and Magpie needs 2.%d or later", g.Name, g.Version, oldestMinor),
+		Why:  fmt.Sprintf("the NATS server at %s is version %s, and Magpie needs 2.%d or later", g.At, cmp.Or(g.Version, "unknown"), oldestMinor),
 		Todo: "upgrade nats-server",
 	}
 }
@@ -124,8 +124,8 @@ func (b *Bus) without(all []greeting) error {
 func payloadNote(all []greeting) string {
 	for _, g := range all {
 		if g.MaxPayload > 0 && g.MaxPayload < maxPayload {
-			return fmt.Sprintf("the NATS server %s takes messages of at most %.1f MB: the record of a long turn has to fit into one, and is lost if it does not; set max_payload: 8MB in its configuration",
-				g.Name, float64(g.MaxPayload)/(1<<20))
+			return fmt.Sprintf("the NATS server at %s takes messages of at most %.1f MB: the record of a long turn has to fit into one, or it cannot be stored; set max_payload: 8MB in the server's configuration",
+				g.At, float64(g.MaxPayload)/(1<<20))
 		}
 	}
 	return ""
@@ -142,10 +142,7 @@ func (b *Bus) Notes() []string {
 // greetings are those of the server that is connected to and of all others of
 // the cluster that answer.
 func (b *Bus) greetings(ctx context.Context) []greeting {
-	all := []greeting{{
-		Name: b.nc.ConnectedServerName(), Version: b.nc.ConnectedServerVersion(), Cluster: b.nc.ConnectedClusterName(),
-		MaxPayload: b.nc.MaxPayload(),
-	}}
+	all := []greeting{{At: b.nc.ConnectedAddr(), Version: b.nc.ConnectedServerVersion(), MaxPayload: b.nc.MaxPayload()}}
 	ctx, cancel := context.WithTimeout(ctx, greetingWait)
 	defer cancel()
 	var mu sync.Mutex
@@ -185,7 +182,9 @@ func greet(ctx context.Context, at string) (g greeting, err error) {
 	if err != nil || !ok {
 		return g, errors.Join(err, errors.New("no NATS server"))
 	}
-	return g, json.Unmarshal([]byte(text), &g)
+	err = json.Unmarshal([]byte(text), &g)
+	g.At = u.Host
+	return g, err
 }
 
 // atLeast reports whether a server of that version is 2.minor or later; what

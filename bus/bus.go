@@ -282,7 +282,7 @@ func (b *Bus) connect(ctx context.Context) error {
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			b.pulse.connected(true)
 			b.log.Info("bus connection is back")
-			if err := (greeting{Name: nc.ConnectedServerName(), Version: nc.ConnectedServerVersion()}).tooOld(); b.srv == nil && err != nil {
+			if err := (greeting{At: nc.ConnectedAddr(), Version: nc.ConnectedServerVersion()}).tooOld(); b.srv == nil && err != nil {
 				b.log.Error("the bus may not work", "err", err)
 			}
 		}),

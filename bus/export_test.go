@@ -186,3 +186,38 @@ func (u *unanswered) WatchFiltered(ctx context.Context, keys []string, opts ...j
 // Resets reports whether a server of that version can have a consumer begin
 // anew.
 func Resets(version string) bool { return atLeast(version, resetMinor) }
+
+// Unmark takes the mark off all streams, as if an earlier version had made them.
+func (b *Bus) Unmark(ctx context.Context) error {
+	for _, cfg := range b.layout() {
+		s, err := b.js.Stream(ctx, cfg.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		have := s.CachedInfo().Config
+		have.Metadata, have.Description = nil, ""
+		if _, err := b.js.UpdateStream(ctx, have); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unmarked names the streams without the mark, and how many have it.
+func (b *Bus) Unmarked(ctx context.Context) (names []string, marked int, err error) {
+	for _, cfg := range b.layout() {
+		switch s, err := b.js.Stream(ctx, cfg.Name); {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+		case err != nil:
+			return nil, 0, err
+		case isMarked(s.CachedInfo().Config):
+			marked++
+		default:
+			names = append(names, cfg.Name)
+		}
+	}
+	return names, marked, nil
+}

@@ -54,6 +54,10 @@ func OpenRestore(ctx context.Context, opts Options, replace bool, mediaLife time
 	if err != nil {
 		return nil, err
 	}
+	unmarked, err := b.survey(ctx)
+	if err != nil {
+		return nil, err
+	}
 	others, err := b.others(ctx)
 	if err == nil && others > 0 {
 		err = fmt.Errorf("%w by %d programs: stop them first", ErrInUse, others)
@@ -61,11 +65,7 @@ func OpenRestore(ctx context.Context, opts Options, replace bool, mediaLife time
 	if err != nil {
 		return nil, err
 	}
-	unmarked, err := b.survey(ctx)
-	if err == nil {
-		err = b.adopt(ctx, unmarked)
-	}
-	if err != nil {
+	if err := b.adopt(ctx, unmarked); err != nil {
 		return nil, err
 	}
 	meta, err := b.bucket(ctx, jetstream.KeyValueConfig{Bucket: "meta"})

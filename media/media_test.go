@@ -126,7 +126,7 @@ func picture(t *testing.T, w, h int) []byte {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	for i := range img.Pix { // noise does not compress
-		img.Pix[i] = byte(i * 2654435761 >> 7)
+		img.Pix[i] = byte(uint32(i) * 2654435761 >> 7)
 	}
 	img.Set(0, 0, color.Transparent)
 	var b bytes.Buffer

@@ -104,6 +104,9 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversatio
 		return err
 	case info := <-ready:
 		bot = info.Bot
+		if info.Unconfined != "" {
+			fmt.Fprintln(p.err, "Sandbox of commands: "+info.Unconfined)
+		}
 	}
 	if cfg.LLM.Models[0].Provider == config.Offline {
 		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... "+typed()+" chat")

@@ -167,15 +167,26 @@ func (p *program) configuration(cfg *config.Config) app.Finding {
 	return f
 }
 
+// storeWait bounds the look at a bus of its own: a start waits longer for a cluster
+// whose servers are not all there yet, a person does not.
+const storeWait = 20 * time.Second
+
 // store proves the bus and its store: the running bot's, else by opening it.
 func (p *program) store(ctx context.Context, cfg *config.Config) []app.Finding {
 	where := "can be opened; no bot runs"
 	if _, runs, _ := p.running(ctx, cfg); runs {
 		where = "the running bot uses it"
 	}
-	err := p.operate(ctx, app.CheckStore, nil, nil)
+	checked := ctx
 	if cfg.Bus.URL != "" {
-		return []app.Finding{outside(cfg, err)}
+		var cancel context.CancelFunc
+		checked, cancel = context.WithTimeout(ctx, storeWait)
+		defer cancel()
+	}
+	var state app.StoreState
+	err := p.operate(checked, app.CheckStore, nil, &state)
+	if cfg.Bus.URL != "" {
+		return []app.Finding{outside(cfg, state, err)}
 	}
 	f := app.Finding{Check: "store", OK: true, Text: where}
 	if err != nil {
@@ -194,12 +205,21 @@ func (p *program) store(ctx context.Context, cfg *config.Config) []app.Finding {
 }
 
 // outside is the finding about a bus of its own.
-func outside(cfg *config.Config, err error) app.Finding {
+func outside(cfg *config.Config, state app.StoreState, err error) app.Finding {
 	f := app.Finding{Check: "bus", OK: true, Text: fmt.Sprintf("bus.url is reached and lets the bot do what it must; replicas: %d", cfg.Bus.Replicas)}
+	for _, note := range state.Notes {
+		f.Text += "\nwarning: " + note
+	}
 	if err == nil {
 		return f
 	}
 	f.OK, f.Text = false, err.Error()
+	var wise interface{ Advice() string }
+	if errors.As(err, &wise) {
+		f.Todo = wise.Advice()
+		f.Text = strings.TrimSuffix(f.Text, ": "+f.Todo)
+		return f
+	}
 	switch text := strings.ToLower(f.Text); {
 	case strings.Contains(text, "authorization") || strings.Contains(text, "credentials"):
 		f.Todo = "correct bus.creds_file, or let the server know this user"

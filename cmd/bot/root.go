@@ -52,13 +52,20 @@ func (p *program) root() *cobra.Command {
 		Args:              cobra.NoArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		Version:           versionText(),
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringVar(&p.path, "config", "", "configuration file (default $BOT_CONFIG, else ./config.yaml)")
 	run := p.runCommand()
-	root.RunE = run.RunE
+	// Not cobra's own: with its templates the linker keeps 4 MB more.
+	version := root.Flags().Bool("version", false, "print the version")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version {
+			p.started = true
+			_, err := fmt.Fprintln(p.out, versionText())
+			return err
+		}
+		return run.RunE(cmd, args)
+	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(
 		run,

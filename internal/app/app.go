@@ -70,6 +70,9 @@ type Info struct {
 	// Unsent is how many messages wait to be sent, or are being sent, now; an
 	// error of the store counts as none.
 	Unsent func(ctx context.Context) int
+	// Unconfined says why commands run without a wall, unless that is wanted;
+	// "" = they have one, or there are none.
+	Unconfined string
 }
 
 // Run runs the program until ctx ends and returns nil after an orderly stop.
@@ -219,6 +222,7 @@ func run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, tools.close()) }()
+	unconfined := tools.wear.latest.unconfined()
 	brain, err := p.newBrain(tools)
 	if err != nil {
 		return err
@@ -261,7 +265,7 @@ func run(ctx context.Context, p *program) (err error) {
 		l.start("jobs", 2*time.Second, p.jobRunner(brain, tools)...)
 	}
 	l.start("channels", 2*time.Second, doors.receivers()...)
-	p.greet(server)
+	p.greet(server, unconfined)
 	return p.rest(ctx, l.failed)
 }
 

@@ -30,7 +30,7 @@ func TestDoctorOfABusOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := shared(t)
 	path, _ := w.config("bot")
-	if f := w.findings(path)["bus"]; !f.OK || !strings.Contains(f.Text, "replicas: 1") {
+	if f := w.findings(path)["bus"]; !f.OK || !strings.Contains(f.Text, "replicas: 1") || !strings.Contains(f.Text, "warning: ") || !strings.Contains(f.Text, "max_payload: 8MB") {
 		t.Errorf("%+v", f)
 	}
 	replaceIn(t, path, "sync: always", "replicas: 3")

@@ -52,7 +52,7 @@ func examineSandbox(cfg *config.Config) (string, error) {
 	if s.Report().Kind == sandbox.Off && cfg.Tools.Exec.Sandbox != string(sandbox.Off) {
 		return "", &advised{
 			errors.New(s.Report().Text),
-			"use a Linux kernel from 5.13 on with Landlock, or install bwrap; or switch commands off with tools.exec.enabled: false",
+			"use a Linux kernel from 5.13 on with Landlock, or install bwrap; or switch commands off with tools.exec.enabled: false; or, if that is wanted, say so with tools.exec.sandbox: off",
 		}
 	}
 	return s.Report().Text, nil

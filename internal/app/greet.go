@@ -13,9 +13,9 @@ import (
 )
 
 // greet says how to go on: to the person at the terminal with the link that logs
-// in, else in the log, which others read and keep, without the token.
-func (p *program) greet(s *console.Server) {
-	p.log.Info("ready", "dur", time.Since(p.began).Round(time.Millisecond), "version", p.opts.Version, "url", cmp.Or(publicURL(p.cfg), s.URL()))
+// in, else in the log, which others read and keep, without the token; unconfined: see Info.
+func (p *program) greet(s *console.Server, unconfined string) {
+	p.log.Info("ready", "dur", time.Since(p.began).Round(time.Millisecond), "version", p.opts.Version, "url", cmp.Or(p.cfg.Web.PublicURL, s.URL()))
 	if p.opts.Out != nil {
 		fmt.Fprint(p.opts.Out, p.greeting(s))
 	} else if p.hasPage() {
@@ -25,7 +25,7 @@ func (p *program) greet(s *console.Server) {
 		}
 	}
 	if p.opts.Ready != nil {
-		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Bot: s.Running(), Unsent: p.unsent})
+		p.opts.Ready(Info{URL: s.URL(), Login: s.LoginURL(), Bot: s.Running(), Unsent: p.unsent, Unconfined: unconfined})
 	}
 }
 
@@ -47,14 +47,11 @@ func (p *program) modelHint() string {
 	return "OPENAI_API_KEY=sk-... " + cmp.Or(p.opts.Command, "bot") + "        (or ANTHROPIC_API_KEY, or llm.models in config.yaml)"
 }
 
-// publicURL is where people elsewhere find the page, "" when nobody has said so.
-func publicURL(*config.Config) string { return "" }
-
 // pageAt says where the page is opened, in words where the program cannot know:
 // the address inside a container leads nowhere outside it.
 func pageAt(cfg *config.Config, at string, inContainer bool) string {
-	if public := publicURL(cfg); public != "" || !inContainer {
-		return cmp.Or(public, at)
+	if cfg.Web.PublicURL != "" || !inContainer {
+		return cmp.Or(cfg.Web.PublicURL, at)
 	}
 	u, err := url.Parse(at)
 	if err != nil {

@@ -35,6 +35,15 @@ func (t *toolbox) openShell(o *outfit) (*shell.Shell, error) {
 	return s, nil
 }
 
+// unconfined says why commands run without a wall although one is wanted; ""
+// = they have one, or there are none.
+func (o *outfit) unconfined() string {
+	if o.shell == nil || o.shell.Report().Kind != sandbox.Off || o.cfg.Tools.Exec.Sandbox == string(sandbox.Off) {
+		return ""
+	}
+	return o.shell.Report().Text
+}
+
 // overlayWait bounds the look for what a chat has set for its commands.
 const overlayWait = 5 * time.Second
 

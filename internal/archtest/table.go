@@ -156,7 +156,7 @@ func owners() []owner {
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
 		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
-		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, nil},
+		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, []string{"tools/shell/sandbox"}}, // its interpreter of filters,
 		{"golang.org/x/term", []string{"cmd/bot", "internal/termchat"}, nil},
 		{"golang.org/x/sync", anywhere, nil},
 		{"golang.org/x/text", anywhere, nil},

@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
 
 // The versions of Landlock at which something was added (kernel
@@ -19,20 +21,27 @@ const (
 	abiKnown    = 11
 )
 
-// landlockABI is the version this kernel offers, 0 for none.
-func landlockABI() int {
+// landlockABI is the version this kernel offers, or why it offers none.
+func landlockABI() (int, error) {
 	v, err := ll.LandlockGetABIVersion()
-	if err != nil {
-		return 0
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return 0, errors.New("the kernel does not have it")
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return 0, errors.New("it is switched off at the kernel's boot")
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return 0, errors.New("it is forbidden here, for example by a container's seccomp profile")
+	case err != nil:
+		return 0, fmt.Errorf("ask the kernel for it: %w", err)
 	}
 	if v >= abiScope {
 		// The first kernels with scopes did not let threads of one process
 		// signal each other; with the second erratum they do.
 		if fixed, err := ll.LandlockGetErrata(); err != nil || fixed&2 == 0 {
-			return abiScope - 1
+			return abiScope - 1, nil
 		}
 	}
-	return min(v, abiKnown)
+	return min(v, abiKnown), nil
 }
 
 // restrictPaths takes from this process, for good, all of the file system but

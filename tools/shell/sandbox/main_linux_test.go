@@ -17,5 +17,9 @@ func TestMain(m *testing.M) {
 		child()
 		os.Exit(0)
 	}
+	if os.Getenv(refusedVariable) != "" {
+		refusedChild()
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -20,8 +20,9 @@ const (
 	// probeTime bounds the command that does nothing: starting this program
 	// twice takes some 20 ms, more on a busy machine.
 	probeTime = 20 * time.Second
-	// killTime is how long the warden may take to kill what is left.
-	killTime = 5 * time.Second
+	// killTime is how long the warden may take to kill what is left: on a slow
+	// processor with much to do, looking for it takes seconds.
+	killTime = 20 * time.Second
 	// waitDelay is how long the warden may take after its command was called
 	// off; then it is killed.
 	waitDelay = killTime + 3*time.Second
@@ -54,8 +55,8 @@ func (s *Sandbox) try(kind Kind) (text string, err error) {
 		if auditArch == 0 {
 			return "", fmt.Errorf("this program has no filter of system calls for %s", runtime.GOARCH)
 		}
-		if s.abi = landlockABI(); s.abi < 1 {
-			return "", errors.New("the kernel does not offer it")
+		if s.abi, err = landlockABI(); err != nil {
+			return "", err
 		}
 		text = fmt.Sprintf("landlock (ABI %d) with a system call filter: commands read the system's programs and change only %s", s.abi, strings.Join(s.write, ", "))
 	case Bwrap:

@@ -170,6 +170,10 @@ func (s *Sandbox) choose(want Kind) error {
 	if want == Auto {
 		kinds = []Kind{Landlock, Bwrap}
 	}
+	if want == Auto && runtime.GOOS != "linux" {
+		s.report = Report{Off, "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
+		return nil
+	}
 	var why []string
 	for _, kind := range kinds {
 		text, err := s.try(kind)
@@ -184,7 +188,7 @@ func (s *Sandbox) choose(want Kind) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s. Landlock needs Linux 5.13 or newer with landlock in the list of its security modules "+
-		"(boot parameter lsm=landlock,…) on amd64 or arm64; bwrap needs the package bubblewrap. "+
+		"(boot parameter lsm=landlock,…) on amd64, arm64, arm or riscv64; bwrap needs the package bubblewrap. "+
 		"tools.exec.sandbox: auto takes what there is, tools.exec.enabled: false has no commands",
 		ErrUnavailable, strings.Join(why, "; "))
 }
