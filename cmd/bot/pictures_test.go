@@ -33,7 +33,7 @@ const (
 	tall     = 590 // so that nothing has to scroll
 	low      = 520
 	pieces   = 10                     // of the answer
-	before   = 7                      // of them, until the program is killed
+	before   = 6                      // of them, until the program is killed
 	piece    = 200 * time.Millisecond // how long one is shown
 )
 
