@@ -17,7 +17,8 @@ import (
 	"magpie/internal/portlock"
 )
 
-// A block of commands in a README says after its language what becomes of it:
+// A block of commands in a README or the guide says after its language what
+// becomes of it:
 //
 //	```sh check    it is run as a script and must end with 0
 //	```sh ready    it is started, must print an address and end with 0 on Ctrl-C
@@ -68,15 +69,15 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestReadmeCommands runs what the README tells a newcomer to type, in a copy
-// of the tree.
+// TestReadmeCommands runs what the README and the guide tell a newcomer to type,
+// in a copy of the tree.
 func TestReadmeCommands(t *testing.T) {
 	if os.Getenv("MAGPIE_TEST_REQUIRE") == "" {
-		t.Skip("the README's commands are run only when MAGPIE_TEST_REQUIRE is set: they build and start the program")
+		t.Skip("the commands of the README and the guide are run only when MAGPIE_TEST_REQUIRE is set: they build and start the program")
 	}
 	portlock.Hold(t)
 	dir := checkout(t)
-	for _, file := range []string{"README.md", "README.zh.md"} {
+	for _, file := range []string{"README.md", "README.zh.md", "docs/guide.md", "docs/guide.zh.md"} {
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Errorf("every reader needs one: %v", err)

@@ -38,11 +38,11 @@ type crowd struct {
 
 type person struct {
 	*crowd
-	chat  string
-	page  int
-	sent  int // the last message that was taken
-	tab   *tab
-	seen  map[string]message // by id: the page keeps the last few hundred only
+	chat string
+	page int
+	sent int // the last message that was taken
+	tab  *tab
+	seen map[string]message // by id: the page keeps the last few hundred only
 
 	mu      sync.Mutex
 	longest time.Duration

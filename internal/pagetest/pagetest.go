@@ -3,6 +3,7 @@
 package pagetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,20 +191,29 @@ func (b *Browser) Shot(name string) {
 // the page may be changing.
 func (b *Browser) Until(expr string) {
 	b.T.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	if err := b.within(patience, expr); err != nil {
+		b.Shot("failed")
+		b.T.Fatalf("never true: %s (%v); the console says %q", expr, err, b.Complaints())
+	}
+}
+
+// Within is Until for what may not happen: whether it did in that time.
+func (b *Browser) Within(most time.Duration, expr string) bool { return b.within(most, expr) == nil }
+
+func (b *Browser) within(most time.Duration, expr string) error {
+	ctx, cancel := context.WithTimeout(b.ctx, most)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		is, err := b.ask(ctx, expr)
 		if err == nil && is {
-			return
+			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			b.Shot("failed")
-			b.T.Fatalf("never true: %s (%v); the console says %q", expr, err, b.Complaints())
+			return cmp.Or(err, context.Cause(ctx))
 		}
 	}
 }
@@ -247,10 +257,12 @@ func Size(width int64) chromedp.Action[chromedp.Void] {
 
 // Scheme makes the person prefer light or dark.
 func Scheme(name string) chromedp.Action[chromedp.Void] {
+	return media(&emulation.MediaFeature{Name: "prefers-color-scheme", Value: name})
+}
+
+func media(features ...*emulation.MediaFeature) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
-		})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 		return err
 	})
 }

@@ -31,6 +31,7 @@ type Pieces struct {
 	N     int             // how many; 0 = 3
 	Pause time.Duration   // before every one but the first
 	Hold  <-chan struct{} // when there is one, the last piece waits for its end
+	Step  <-chan struct{} // when there is one, each piece takes one from it
 }
 
 // Usage counts tokens. Input includes what was read from and written to a

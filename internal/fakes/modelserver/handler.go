@@ -95,7 +95,7 @@ func (s *Server) refuse(rw http.ResponseWriter, v api, err error) {
 }
 
 func (s *Server) answer(rw http.ResponseWriter, v api, r Request, a Answer) {
-	w := &writer{rw: rw, gone: r.Gone, pause: a.Pieces.Pause, hold: a.Pieces.Hold, fault: a.Fault}
+	w := &writer{rw: rw, gone: r.Gone, pause: a.Pieces.Pause, hold: a.Pieces.Hold, step: a.Pieces.Step, fault: a.Fault}
 	if !w.wait(a.Delay) {
 		return
 	}
@@ -153,6 +153,7 @@ type writer struct {
 	gone  <-chan struct{}
 	pause time.Duration
 	hold  <-chan struct{}
+	step  <-chan struct{}
 	fault Fault
 	begun bool
 }
@@ -199,7 +200,7 @@ func (w *writer) raw(name, data string) error {
 // the first, or at once when there is none.
 func (w *writer) texts(parts []string, send func(string) error) error {
 	for i, p := range parts {
-		if i > 0 && !w.wait(w.pause) || i == len(parts)-1 && !w.held() {
+		if i > 0 && !w.wait(w.pause) || !w.takes(w.step) || i == len(parts)-1 && !w.takes(w.hold) {
 			return errGone
 		}
 		if err := send(p); err != nil {
@@ -212,13 +213,13 @@ func (w *writer) texts(parts []string, send func(string) error) error {
 	return w.fail()
 }
 
-// held waits until the last piece may be sent; false when the client has gone.
-func (w *writer) held() bool {
-	if w.hold == nil {
+// takes waits until the next piece may be sent; false when the client has gone.
+func (w *writer) takes(from <-chan struct{}) bool {
+	if from == nil {
 		return true
 	}
 	select {
-	case <-w.hold:
+	case <-from:
 		return true
 	case <-w.gone:
 		return false
