@@ -325,6 +325,7 @@ func code(text string) string { return "\x1b[36m" + text + "\x1b[0m" }
 func TestScreenConnectionLost(t *testing.T) {
 	b := newBot(t, echo)
 	p := sitDown(t, b, 60, 20)
+	p.Is(first + "›")
 	p.Type("hello\r")
 	talk := first + "› hello\nyou said: hello\n" // so there is a connection
 	p.Is(talk + "›")
