@@ -56,7 +56,8 @@ func (c *checker) got(key string) string { return got(c.root.find(key)) }
 func (c *checker) home() {
 	if named := c.cfg.Timezone; named != "" {
 		if _, err := time.LoadLocation(named); err != nil {
-			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s%s`, c.got("timezone"), zoneHint(named))
+			c.bad("timezone", `want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got %s`, c.got("timezone"))
+			c.problems[len(c.problems)-1].Text += zoneHint(named) // after what is said of variables: it is from our own table
 		}
 	}
 	if c.cfg.DataDir == "" {

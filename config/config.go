@@ -240,6 +240,7 @@ func (c *Config) complete(env func(string) (string, bool)) {
 		c.LLM.Models[i].complete(i)
 	}
 	c.Web.complete()
+	c.Web.lend(c.Channels)
 }
 
 func pathList(paths []string) []*string {

@@ -169,7 +169,7 @@ func (d *decoder) bounds(n *node, key string, f field) {
 		if near := nearest(f.value.String(), c); near != "" {
 			hint = fmt.Sprintf("; did you mean %s?", near)
 		}
-		if vendor := vendorHint(f.value.String()); f.name == "provider" && vendor != "" && strings.HasPrefix(key, "llm.") {
+		if vendor := ProviderHint(f.value.String()); f.name == "provider" && vendor != "" && strings.HasPrefix(key, "llm.") {
 			hint = vendor
 		}
 		d.add(n, key, "want one of %s, got %s%s", strings.Join(named(c), ", "), got(n), hint)

@@ -107,7 +107,7 @@ func (t turn) off(env func(string) (string, bool)) string {
 // stands in it is not shown: it may be the token.
 func (t turn) unreadable(env func(string) (string, bool)) string {
 	value, _ := env(t.variable)
-	if t.variable == "" || value == "" {
+	if t.variable == "" || strings.TrimSpace(value) == "" {
 		return ""
 	}
 	if _, ok := paste.Truth(value); ok {

@@ -80,9 +80,10 @@ func wide(n *node) string {
 	return ""
 }
 
-// vendorHint says how a model of a vendor is reached that is no provider of its
-// own: most servers speak OpenAI's chat completions.
-func vendorHint(name string) string {
+// ProviderHint says how a model of a vendor is reached that is no provider of
+// its own: most servers speak OpenAI's chat completions. It goes on from what is
+// wrong; "" is nothing.
+func ProviderHint(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "claude" {
 		return "; Claude is provider: anthropic"

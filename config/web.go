@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +29,26 @@ type Web struct {
 func (w *Web) complete() {
 	if u, err := front.ParseURL(w.PublicURL); err == nil {
 		w.PublicURL = u.String()
+	}
+}
+
+// lend makes the address the default of the channels' key of that name.
+func (w Web) lend(all []Channel) {
+	for i := range all {
+		decode := all[i].Decode
+		all[i].Decode = func(target any) error {
+			err := decode(target)
+			v, wrong := pointer(target)
+			if wrong != nil {
+				return err
+			}
+			for _, f := range fieldsOf(v) {
+				if f.name == "public_url" && f.value.Kind() == reflect.String && f.value.String() == "" {
+					f.value.SetString(w.PublicURL)
+				}
+			}
+			return err
+		}
 	}
 }
 

@@ -89,3 +89,17 @@ func TestWebProblems(t *testing.T) {
 		t.Errorf("a variable's value is shown: %s", got)
 	}
 }
+
+func TestPublicURLIsTheDefaultOfChannels(t *testing.T) {
+	for given, want := range map[string]string{
+		"channels: {telegram: {token: x, mode: webhook}}\nweb: {public_url: 'https://example.org/bot/'}":                                     "https://example.org/bot",
+		"channels: {telegram: {token: x, mode: webhook, public_url: 'https://hooks.example.org'}}\nweb: {public_url: 'https://example.org'}": "https://hooks.example.org",
+		"channels: {telegram: {token: x, mode: webhook, public_url: '${NONE:-}'}}\nweb: {publicUrl: 'https://example.org'}":                  "https://example.org",
+		"channels: {telegram: {token: x, mode: webhook}}":                                                                                    "",
+	} {
+		var got section
+		if err := load(t, given, nil).Channels[0].Decode(&got); err != nil || got.PublicURL != want {
+			t.Errorf("%s\n got %q, %v\nwant %q", given, got.PublicURL, err, want)
+		}
+	}
+}

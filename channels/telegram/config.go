@@ -84,7 +84,7 @@ func (c *Config) checkWebhook() (errs []error) {
 		errs = append(errs, errors.New("webhook_secret: mode webhook needs one, of 1 to 256 letters, digits, _ and -"))
 	}
 	if c.PublicURL == "" {
-		return append(errs, errors.New("public_url: mode webhook needs the https address under which Telegram reaches this program"))
+		return append(errs, errors.New("public_url: mode webhook needs the https address under which Telegram reaches this program (web.public_url is its default)"))
 	}
 	schemes := []string{"https"}
 	if c.APIBase != publicAPI {

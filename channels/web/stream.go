@@ -41,8 +41,11 @@ func (w *Web) getEvents(rw http.ResponseWriter, r *http.Request, chatID string) 
 	defer s.onEnd(cancel)()
 
 	rw.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	rw.Header().Set("Cache-Control", "no-store, no-transform") // compressors would hold events back
-	rw.Header().Set("X-Accel-Buffering", "no")                 // nginx would hold events back
+	rw.Header().Set("Cache-Control", "no-store, no-transform")
+	// Compressing proxies would hold events back: new ones heed no-transform,
+	// Caddy 2.6 only that something is encoded already.
+	rw.Header().Set("Content-Encoding", "identity")
+	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
 	t := &tab{rw: rw, rc: http.NewResponseController(rw), html: r.URL.Query().Get("format") != "text", last: after}
 	if t.html {
 		t.md = newMarkdown()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -20,24 +21,35 @@ import (
 )
 
 func (p *program) chatCommand() *cobra.Command {
-	var conversation string
+	var conversation, text string
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to the running bot in this terminal, or start one for it",
 		Long: "Talk to the running bot in this terminal; when none runs, one is started for the conversation.\n" +
-			"A line that ends in \\ goes on in the next, Ctrl-C stops the answer and then leaves, /quit leaves,\n" +
-			"/help lists what the bot understands. In a pipe it answers what it reads and ends; when a tool asks\n" +
-			"for an approval, the next line is the answer (a number, /approve or /deny), else it is denied.",
+			"A line that ends in \\ goes on in the next, a paste is one message, Ctrl-C clears what is typed, then\n" +
+			"stops the answer, then leaves; /quit leaves, /help lists what the bot understands.\n" +
+			"In a pipe, and with -m, it answers what it gets and ends; when a tool asks for an approval, the next\n" +
+			"line is the answer (a number, /approve or /deny), else it is denied.",
 		Args: noArgs,
-		RunE: p.start(func(cmd *cobra.Command) error { return p.chat(cmd.Context(), conversation) }),
+		RunE: p.start(func(cmd *cobra.Command) error {
+			o := termchat.Options{In: os.Stdin, Chat: conversation}
+			if cmd.Flags().Changed("message") {
+				if strings.TrimSpace(text) == "" {
+					return fmt.Errorf("%w: -m wants a text", errUsage)
+				}
+				o.In = termchat.Message(text)
+			}
+			return p.chat(cmd.Context(), o)
+		}),
 	}
+	cmd.Flags().StringVarP(&text, "message", "m", "", "say this, print the answer and end")
 	cmd.Flags().StringVar(&conversation, "chat", "terminal", "name of the conversation")
 	return cmd
 }
 
 // chat talks to the bot that listens where the configuration says, else it
 // starts one that lives as long as the conversation.
-func (p *program) chat(ctx context.Context, conversation string) error {
+func (p *program) chat(ctx context.Context, o termchat.Options) error {
 	cfg, _, err := p.load()
 	if err != nil {
 		return err
@@ -45,16 +57,16 @@ func (p *program) chat(ctx context.Context, conversation string) error {
 	if !hasPage(cfg) {
 		return fmt.Errorf("%w: bot chat speaks through the web channel, which is switched off: remove enabled: false from channels.web", errUsage)
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	bot, runs, err := p.running(ctx, cfg)
 	switch {
 	case err != nil:
 		return err
 	case runs:
-		return p.talk(ctx, cfg, bot, conversation)
+		return p.talk(ctx, cfg, bot, o)
 	}
-	return p.chatAlone(ctx, cfg, conversation)
+	return p.chatAlone(ctx, cfg, o)
 }
 
 func hasPage(cfg *config.Config) bool {
@@ -88,7 +100,7 @@ func get(ctx context.Context, client *http.Client, url string) (*http.Response, 
 }
 
 // chatAlone runs a bot beside the conversation.
-func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversation string) error {
+func (p *program) chatAlone(ctx context.Context, cfg *config.Config, o termchat.Options) error {
 	level := slog.LevelError
 	log := slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: level}))
 	ctx, cancel := context.WithCancel(ctx)
@@ -111,17 +123,15 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, conversatio
 	if cfg.LLM.Models[0].Provider == config.Offline {
 		fmt.Fprintln(p.err, "No model is configured, so the offline assistant answers. To use one: OPENAI_API_KEY=sk-... "+typed()+" chat")
 	}
-	err := p.talk(ctx, cfg, bot, conversation)
+	err := p.talk(ctx, cfg, bot, o)
 	cancel()
 	return errors.Join(err, <-ended)
 }
 
 // talk speaks to a bot.
-func (p *program) talk(ctx context.Context, cfg *config.Config, bot console.Running, conversation string) error {
-	err := termchat.Run(ctx, termchat.Options{
-		BaseURL: bot.URL, Token: bot.Token, HTTP: bot.Client(), Out: p.out, In: os.Stdin, Chat: conversation,
-		History: filepath.Join(cfg.DataDir, "chat_history"),
-	})
+func (p *program) talk(ctx context.Context, cfg *config.Config, bot console.Running, o termchat.Options) error {
+	o.BaseURL, o.Token, o.HTTP, o.Out, o.History = bot.URL, bot.Token, bot.Client(), p.out, filepath.Join(cfg.DataDir, "chat_history")
+	err := termchat.Run(ctx, o)
 	if errors.Is(err, termchat.ErrUnauthorized) {
 		return fmt.Errorf("the bot at %s has another token: run bot chat with that bot's configuration, or set web.token: %w", bot.URL, err)
 	}

@@ -8,10 +8,16 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/term"
+
+	"magpie/internal/setup"
 )
+
+// words are the same text in both languages.
+type words = setup.Words
 
 // asker asks a person at a terminal, or takes the lines of a pipe for answers.
 type asker struct {
@@ -21,6 +27,12 @@ type asker struct {
 	tty     bool
 	chinese bool
 	silent  bool // nobody is asked: what is missing is an error
+	// offers are taken for an answer of the next question too.
+	offers []setup.Action
+
+	mu    sync.Mutex // held while files are written
+	quiet *term.State
+	wrote bool
 }
 
 func newAsker(p *program, silent bool) *asker {
@@ -30,18 +42,105 @@ func newAsker(p *program, silent bool) *asker {
 	}
 }
 
+// speaksChinese says which language the person's system is set to.
+func (p *program) speaksChinese() bool {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if value, _ := p.env(name); value != "" {
+			return strings.HasPrefix(strings.ToLower(value), "zh")
+		}
+	}
+	return false
+}
+
+// guarded makes Ctrl-C end the program with the terminal as it was, with both
+// files written or none, and with a word about which.
+func (a *asker) guarded() (end func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			a.mu.Lock() // for good
+			if a.quiet != nil {
+				_ = term.Restore(int(a.in.Fd()), a.quiet)
+			}
+			if a.wrote {
+				a.say("\nStopped; everything was written.", "\n已中止；内容已写入。")
+			} else {
+				a.say("\nStopped; nothing was written.", "\n已中止；没有写入任何内容。")
+			}
+			os.Exit(exitFailed)
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// whole does not let Ctrl-C end the program half way.
+func (a *asker) whole(write func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := write()
+	a.wrote = err == nil
+	return err
+}
+
 // errNoAnswer: the input has ended, or nobody may be asked.
 var errNoAnswer = errors.New("there is no answer")
 
 func (a *asker) tongue(w words) string {
-	if a.chinese {
-		return w.chinese
-	}
-	return w.english
+	return w.In(a.chinese)
 }
 
 func (a *asker) say(english, chinese string, args ...any) {
-	fmt.Fprintf(a.out, a.tongue(words{english, chinese})+"\n", args...)
+	fmt.Fprintf(a.out, a.tongue(words{English: english, Chinese: chinese})+"\n", args...)
+}
+
+// answer returns the answer to a question of a draft.
+func (a *asker) answer(q setup.Question) (string, error) {
+	if q.Secret {
+		return a.secret(q.Text, q.Usual)
+	}
+	return a.ask(q.Text, q.Usual)
+}
+
+// choose says what can be done and asks for one of it. Where new answers are the
+// likeliest, and in a pipe, the first question is asked again and takes the
+// words of the list too.
+func (a *asker) choose(offers []setup.Action) (setup.Action, error) {
+	a.say("      Now you can:", "      现在可以：")
+	for i, offer := range offers {
+		a.say("      %d %-7s %s", "      %d %-7s %s", i+1, offer, a.tongue(offer.Text()))
+	}
+	if !a.tty || offers[0] == setup.Change {
+		a.say("      Type one of these, or the answer anew.", "      请输入其中之一，或重新回答。")
+		a.offers = offers
+		return setup.Change, nil
+	}
+	for {
+		answer, err := a.ask(words{English: "What now?", Chinese: "怎么办？"}, string(offers[0]))
+		if err != nil {
+			return "", err
+		}
+		if action, ok := setup.Chosen(answer, offers); ok {
+			return action, nil
+		}
+		a.say("Answer with a number or a word of the list.", "请输入序号或列表中的词。")
+	}
+}
+
+// actionError is the action that was given for an answer.
+type actionError setup.Action
+
+func (e actionError) Error() string { return string(e) }
+
+// chosen is the action that an error holds, else "".
+func chosen(err error) setup.Action {
+	action, _ := errors.AsType[actionError](err)
+	return setup.Action(action)
 }
 
 // ask returns the answer to a question, usual when it is empty.
@@ -65,7 +164,7 @@ func (a *asker) secret(text words, usual string) (string, error) {
 	}
 	shown := a.tongue(text)
 	if usual != "" {
-		shown += a.tongue(words{" [Enter: as before]", " [回车：沿用]"})
+		shown += a.tongue(words{English: " [Enter: as before]", Chinese: " [回车：沿用]"})
 	}
 	if !a.tty {
 		fmt.Fprint(a.out, shown+": ")
@@ -85,22 +184,21 @@ func (a *asker) hidden(question string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hide the answer: %w", err)
 	}
-	defer func() { _ = term.Restore(fd, was) }() // a terminal that is gone needs nothing
-	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	defer close(done)
-	go func() {
-		select {
-		case <-signals:
-			_ = term.Restore(fd, was)
-			os.Exit(exitFailed)
-		case <-done:
-		}
+	a.hush(was)
+	defer func() {
+		a.hush(nil)
+		_ = term.Restore(fd, was) // a terminal that is gone needs nothing
 	}()
 	fmt.Fprint(a.out, question)
 	line, err := term.ReadPassword(fd)
 	return string(line), err
+}
+
+// hush notes what the terminal was before it became quiet.
+func (a *asker) hush(was *term.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.quiet = was
 }
 
 func (a *asker) given(line, usual string, err error) (string, error) {
@@ -108,7 +206,14 @@ func (a *asker) given(line, usual string, err error) (string, error) {
 	if !a.tty { // what was not typed does not end the line
 		fmt.Fprintln(a.out)
 	}
+	offers := a.offers
+	a.offers = nil
+	action, ok := setup.Chosen(answer, offers)
 	switch {
+	case ok && action != setup.Change:
+		return "", actionError(action)
+	case ok:
+		return usual, nil
 	case errors.Is(err, io.EOF) && answer == "":
 		return "", errNoAnswer
 	case err != nil && !errors.Is(err, io.EOF):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -94,8 +95,22 @@ func (s *screen) shown() string {
 	return s.text.String()
 }
 
+// waits for a text on the screen.
+func (s *screen) waits(text string) {
+	s.t.Helper()
+	s.shows(text, 1)
+}
+
 // after waits for a text on the screen and then types a line.
 func (s *screen) after(text string, times int, line string) {
+	s.t.Helper()
+	s.shows(text, times)
+	if _, err := s.pty.WriteString(line + "\n"); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *screen) shows(text string, times int) {
 	s.t.Helper()
 	end := time.After(time.Minute)
 	for strings.Count(s.shown(), text) < times {
@@ -104,9 +119,6 @@ func (s *screen) after(text string, times int, line string) {
 		case <-end:
 			s.t.Fatalf("%q is not shown %d times:\n%s", text, times, s.shown())
 		}
-	}
-	if _, err := s.pty.WriteString(line + "\n"); err != nil {
-		s.t.Fatal(err)
 	}
 }
 
@@ -167,5 +179,75 @@ func TestClosedTerminalEndsTheBot(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("the bot goes on without its terminal")
+	}
+}
+
+// TestInitAtATerminalWithoutNetwork: the list of what can be done is asked for
+// on a line of its own, and what was kept is written.
+func TestInitAtATerminalWithoutNetwork(t *testing.T) {
+	t.Parallel()
+	b := newBeginner(t)
+	s := onScreen(t, bot(t, b.dir, nil, "init", "--key", "api_base=http://"+freeAddress(t)))
+	s.after("Platform to add", 1, "telegram")
+	s.after("Token: ", 1, "123456:secret-of-mine")
+	s.after("What now? [retry]: ", 1, "") // again
+	s.after("What now? [retry]: ", 2, "never")
+	s.after("Answer with a number", 1, "")
+	s.after("What now? [retry]: ", 4, "2") // other answers; Enter leaves them
+	s.after("Token [Enter: as before]: ", 1, "")
+	s.after("What now? [retry]: ", 5, "k")
+	s.after("Platform to add", 2, "")
+	s.after("Provider [", 1, "offline")
+	s.after("Time zone [", 1, "Asia/Shangai")
+	s.after("did you mean Asia/Shanghai?", 1, "")
+	s.after("Write it? [Y]", 1, "")
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, s.shown())
+	}
+	if strings.Contains(s.shown(), "secret-of-mine") {
+		t.Errorf("the token is shown:\n%s", s.shown())
+	}
+	parts(t, "config.yaml", b.read("config.yaml"), []string{"telegram:", "timezone: Asia/Shanghai"})
+	parts(t, ".env", b.read(".env"), []string{"TELEGRAM_BOT_TOKEN=123456:secret-of-mine"})
+}
+
+// TestInitInterrupted by Ctrl-C at a question, at a secret, and in a check that
+// does not end: nothing is written, and the terminal is as it was.
+func TestInitInterrupted(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 8)
+	hang := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}), func() {})
+	for name, until := range map[string]func(*screen){
+		"question": func(s *screen) { s.after("Platform to add", 1, "") },
+		"secret": func(s *screen) {
+			s.after("Platform to add", 1, "telegram")
+			s.after("Token: ", 1, "")
+		},
+		"check": func(s *screen) {
+			s.after("Platform to add", 1, "telegram")
+			s.after("Token: ", 1, "123456:abc")
+			select {
+			case <-asked:
+			case <-time.After(time.Minute):
+				t.Error("nothing was asked")
+			}
+		},
+	} {
+		b := newBeginner(t)
+		s := onScreen(t, bot(t, b.dir, nil, "init", "--key", "api_base="+hang))
+		until(s)
+		if name != "check" { // the question that follows
+			s.after(map[string]string{"question": "Provider [", "secret": "Token"}[name], 1, "\x03")
+		} else if _, err := s.pty.WriteString("\x03"); err != nil {
+			t.Fatal(err)
+		}
+		err := s.cmd.Wait()
+		if files, _ := os.ReadDir(b.dir); s.cmd.ProcessState.ExitCode() != exitFailed || len(files) > 0 {
+			t.Errorf("%s: %v, written %v:\n%s", name, err, files, s.shown())
+		}
+		s.waits("nothing was written")
 	}
 }

@@ -215,11 +215,16 @@ func TestRun(t *testing.T) {
 // healthy waits until the bot of that folder answers.
 func healthy(t *testing.T, dir string) {
 	t.Helper()
+	healthyWith(t, dir, nil)
+}
+
+func healthyWith(t *testing.T, dir string, env []string) {
+	t.Helper()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	deadline := time.After(time.Minute)
 	for {
-		code, _, stderr := run(t, dir, nil, "health")
+		code, _, stderr := run(t, dir, env, "health")
 		if code == exitDone {
 			return
 		}

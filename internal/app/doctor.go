@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"os"
 	"sync"
 	"time"
 
+	"magpie/agent/llm"
 	"magpie/channels"
 	"magpie/channels/all"
 	"magpie/config"
@@ -24,6 +27,8 @@ type Finding struct {
 	Skipped bool   `json:"skipped,omitempty"`
 	Text    string `json:"text"`             // what was found
 	Todo    string `json:"advice,omitempty"` // what to do when it is Bad
+	// Refused: a service was reached and does not take the credentials.
+	Refused bool `json:"-"`
 }
 
 // Bad says whether something has to be done.
@@ -93,6 +98,7 @@ func (e exam) finding(ctx context.Context) Finding {
 		return Finding{Check: e.name, OK: true, Text: found}
 	}
 	f := Finding{Check: e.name, Text: err.Error(), Todo: "correct what the text names"}
+	f.Refused = channels.KindOf(err) == channels.Unauthorized || llm.KindOf(err) == llm.Unauthorized
 	if _, f.Skipped = errors.AsType[*unseen](err); f.Skipped {
 		f.Todo = ""
 		return f
@@ -183,7 +189,22 @@ func channelTodo(name string, kind channels.Kind) string {
 	case channels.Rejected:
 		return "the platform refuses the bot: look at the text, and at its permissions in the platform's console"
 	}
-	return "check that this machine reaches the platform, and api_base and the like in " + section
+	return "check that this machine reaches the platform, and api_base and the like in " + section + wayOut()
+}
+
+// wayOut says by which proxy calls leave this machine, or how they could. A name
+// and a password in its address are not shown.
+func wayOut() string {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+		if value := os.Getenv(name); value != "" {
+			at := "an address that cannot be read"
+			if u, err := url.Parse(value); err == nil && u.Host != "" {
+				at = u.Host
+			}
+			return "; calls go through the proxy of " + name + ", " + at
+		}
+	}
+	return "; where only a proxy leads out, set HTTPS_PROXY, such as http://10.0.0.1:3128"
 }
 
 // examineBucket proves the bucket by a put, a signed get and a deletion.

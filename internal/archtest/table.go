@@ -21,6 +21,7 @@ func table() []row {
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
 		{"internal/kv", nil},
 		{"internal/pagetest", nil},
+		{"internal/screentest", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
@@ -63,12 +64,14 @@ func table() []row {
 		{"media/oss", []string{"chat", "media"}},
 
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
-		{"internal/termchat", []string{"chat"}},
+		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
+		{"internal/lineedit", nil},
+		{"internal/termchat", []string{"chat", "internal/lineedit"}},
 		{"internal/fakes/...", []string{"internal/fakes/..."}},
 		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
-			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/rights", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
 		}},
 	}...)
 }
@@ -86,7 +89,7 @@ func alone(names ...string) (all []row) {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "internal/screentest", "tools/tooltest",
 	}
 }
 
@@ -94,7 +97,7 @@ func forTests() []string {
 func only() map[string][]string {
 	return map[string][]string{
 		"internal/app": {"cmd/bot"},
-		"config":       {"cmd/bot", "internal/app"},
+		"config":       {"cmd/bot", "internal/app", "internal/setup"},
 		"bus":          {"bus/...", "internal/app"},
 	}
 }
@@ -131,18 +134,18 @@ func owners() []owner {
 		{"github.com/tencent-connect/botgo", []string{"channels/qq"}, []string{"internal/fakes/..."}},
 		{"github.com/coder/websocket", []string{"channels/*", "internal/fakes/..."}, nil},
 		{"github.com/aliyun/aliyun-oss-go-sdk", []string{"media/oss"}, []string{"internal/fakes/..."}},
-
 		{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, nil},
 		{"github.com/anthropics/anthropic-sdk-go", []string{"agent/llm/anthropic"}, nil},
 
 		{"github.com/bmatcuk/doublestar/v4", []string{"tools/fs"}, nil},
 		{"github.com/aymanbagabas/go-udiff", []string{"tools/fs"}, []string{"tools/fs/..."}},
 		{"github.com/yuin/goldmark", []string{"channels/render", "channels/web", "internal/console"}, nil},
-		{"github.com/rivo/uniseg", []string{"channels/render", "internal/termchat"}, nil},
+		{"github.com/rivo/uniseg", []string{"channels/render", "internal/lineedit", "internal/termchat"}, nil},
+		{"github.com/charmbracelet/x/vt", []string{"internal/screentest"}, nil},        // the terminal of tests
+		{"github.com/charmbracelet/ultraviolet", []string{"internal/screentest"}, nil}, // its cells
 		{"github.com/gabriel-vasile/mimetype", []string{"media", "channels/*", "tools/..."}, nil},
 		{"github.com/prometheus/client_golang", []string{"internal/app", "internal/console"}, nil},
 		{"github.com/prometheus/common", []string{"internal/app"}, nil},
-		{"github.com/ergochat/readline", []string{"internal/termchat", "cmd/bot"}, nil},
 		{"github.com/spf13/cobra", []string{"cmd/bot"}, nil},
 		{"github.com/lmittmann/tint", []string{"cmd/bot"}, nil},
 		{"code.dny.dev/ssrf", []string{"tools/web/guard"}, nil},
@@ -154,10 +157,10 @@ func owners() []owner {
 
 		{"mvdan.cc/sh/v3", []string{"tools/shell/..."}, nil},
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
-		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app"}, anywhere},
+		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/screentest"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
 		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, []string{"tools/shell/sandbox"}}, // its interpreter of filters,
-		{"golang.org/x/term", []string{"cmd/bot", "internal/termchat"}, nil},
+		{"golang.org/x/term", []string{"cmd/bot", "internal/lineedit", "internal/termchat"}, nil},
 		{"golang.org/x/sync", anywhere, nil},
 		{"golang.org/x/text", anywhere, nil},
 		{"golang.org/x/time", anywhere, nil},

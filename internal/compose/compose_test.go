@@ -141,7 +141,7 @@ func TestImages(t *testing.T) {
 		"":                   {"magpie:bot", "bot", "magpie-nats:latest"},
 		"MAGPIE_IMAGE=full":  {"magpie:full", "full", "magpie-nats:latest"},
 		"MAGPIE_IMAGE=shell": {"magpie:shell", "shell", "magpie-nats:latest"},
-		"MAGPIE_REPOSITORY=example.org/magpie\nMAGPIE_TAG=v1.2.3":                          {"example.org/magpie:v1.2.3", "bot", "example.org/magpie-nats:v1.2.3"},
+		"MAGPIE_REPOSITORY=example.org/magpie\nMAGPIE_TAG=v1.2.3":                         {"example.org/magpie:v1.2.3", "bot", "example.org/magpie-nats:v1.2.3"},
 		"MAGPIE_REPOSITORY=example.org/magpie\nMAGPIE_TAG=v1.2.3-full\nMAGPIE_IMAGE=full": {"example.org/magpie:v1.2.3-full", "full", "example.org/magpie-nats:v1.2.3-full"},
 	} {
 		alone, err := load(t, "docker-compose.yml", "WEB_TOKEN=secret-for-the-page\n"+filled)

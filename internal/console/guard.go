@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -81,7 +82,7 @@ func (g *guard) hasCookie(r *http.Request) bool {
 
 func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string, age time.Duration) {
 	http.SetCookie(rw, &http.Cookie{
-		Name: g.cookieName(), Value: value, Path: front.Base(r) + "/", MaxAge: int(age.Seconds()),
+		Name: g.cookieName(), Value: value, Path: cmp.Or(front.Base(r), "/"), MaxAge: int(age.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.front.Secure(r),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,14 +38,14 @@ type crowd struct {
 
 type person struct {
 	*crowd
-	chat  string
-	page  int
-	sent  int // the last message that was taken
-	after string
-	tab   *tab
+	chat string
+	page int
+	sent int // the last message that was taken
+	tab  *tab
+	seen map[string]message // by id: the page keeps the last few hundred only
 
-	mu   sync.Mutex
-	waits, longest time.Duration
+	mu      sync.Mutex
+	longest time.Duration
 }
 
 // tab is an open stream of a chat's messages.
@@ -58,7 +59,7 @@ func newCrowd(t *testing.T, name, token string, n int, pages ...string) *crowd {
 	c := &crowd{t: t, token: token, pages: pages}
 	c.writes, c.stop = context.WithCancel(t.Context())
 	for i := range n {
-		p := &person{crowd: c, chat: fmt.Sprintf("%s-%d", name, i), page: i % len(pages)}
+		p := &person{crowd: c, chat: fmt.Sprintf("%s-%d", name, i), page: i % len(pages), seen: map[string]message{}}
 		c.people = append(c.people, p)
 		c.gone.Go(p.write)
 	}
@@ -75,7 +76,6 @@ func (p *person) write() {
 		}
 		p.mu.Lock()
 		p.longest = max(p.longest, time.Since(began))
-		p.waits += time.Since(began)
 		p.mu.Unlock()
 	}
 }
@@ -137,7 +137,7 @@ func (p *person) hear(n int) bool {
 			case !ok:
 				p.turn()
 				<-time.After(100 * time.Millisecond)
-			case m.Role == "bot" && strings.Contains(m.Text, `"`+p.file(n)+`"`):
+			case p.note(m) && m.Role == "bot" && strings.Contains(m.Text, `"`+p.file(n)+`"`):
 				return true
 			}
 		case <-time.After(3 * time.Second): // a page that is cut off says nothing
@@ -147,6 +147,13 @@ func (p *person) hear(n int) bool {
 			return false
 		}
 	}
+}
+
+func (p *person) note(m message) bool {
+	if m.Role != "sync" {
+		p.seen[m.ID] = m
+	}
+	return true
 }
 
 func (p *person) request(ctx context.Context, method, what string, body *bytes.Reader) *http.Request {
@@ -282,7 +289,10 @@ func (c *crowd) told() (n count) {
 	c.stop()
 	c.gone.Wait()
 	for _, p := range c.people {
-		all := p.all()
+		for _, m := range p.all() {
+			p.note(m)
+		}
+		all := slices.Collect(maps.Values(p.seen))
 		slices.SortFunc(all, func(a, b message) int { return int(a.Pos - b.Pos) })
 		last := -1
 		for i := 1; i <= p.sent; i++ {
@@ -300,6 +310,7 @@ func (c *crowd) told() (n count) {
 			switch {
 			case answers == 0:
 				n.lost++
+				c.t.Logf("lost: %s", p.file(i))
 			case answers > 1:
 				n.doubled++
 				fallthrough

@@ -8,12 +8,13 @@ import (
 
 // draft writes a reply while it grows. Above a line that is being typed only
 // whole rows can be written without garbage, so it holds back the row that is
-// not full yet. What was written is a prefix of the text; the final message
+// not full yet, as the rest. What was written is a prefix of the text; the final message
 // then only adds the rest.
 type draft struct {
 	width func() int
 	turn  string
 	text  string // written so far
+	rest  string // not written yet: a row that is not full
 	doing string // the last tool or progress line
 }
 
@@ -32,7 +33,7 @@ func (d *draft) live(l live) string {
 	}
 	d.doing = doing
 	text := visible(l.Text)
-	if text == "" {
+	if d.rest = ""; text == "" {
 		return out.String()
 	}
 	if !strings.HasPrefix(text, d.text) {
@@ -42,6 +43,7 @@ func (d *draft) live(l live) string {
 		d.text = text[:len(d.text)+len(rows)]
 		out.WriteString(ended(rows))
 	}
+	d.rest = text[len(d.text):]
 	return out.String()
 }
 
@@ -85,11 +87,11 @@ func ended(text string) string {
 // when its draft stands there already.
 func (d *draft) finish(m message) string {
 	text := visible(m.Text)
-	if !m.Final || m.Turn != d.turn || d.text == "" {
+	if !m.Final || m.Turn != d.turn {
 		return text
 	}
 	written := d.text
-	d.text = ""
+	d.text, d.rest = "", ""
 	if rest, ok := strings.CutPrefix(text, written); ok {
 		return rest
 	}

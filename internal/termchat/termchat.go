@@ -2,7 +2,7 @@
 // API (see channels/web). On a terminal it edits lines, keeps a history and
 // shows the reply while it is written; without one it reads lines, prints
 // answers and ends when the input ends, which is what pipes and scripts want.
-// Markdown is shown as it was written. Run owns every goroutine it starts.
+// Markdown is shown as it was written, on a terminal with colours.
 package termchat
 
 import (
@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"magpie/chat"
+	"magpie/internal/lineedit"
 )
 
 // Options say where to chat. BaseURL and Token are required.
@@ -61,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 		talk(ctx context.Context) error
 		event(ctx context.Context, e event) error
 	} = newPlain(o, c)
-	if inFile && outFile && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) {
+	if inFile && outFile && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) {
 		t, err := newTerminal(o, c, in, out)
 		if err != nil {
 			return err
@@ -105,6 +106,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Message is an input of one message, whatever lines it has.
+func Message(text string) io.Reader {
+	lines := strings.Split(strings.TrimRight(text, "\n\\"), "\n")
+	return strings.NewReader(strings.Join(lines, "\\\n"))
+}
+
 // say writes what a message of the bot looks like in a terminal: its text, its
 // files as paths, its buttons as numbers.
 func say(m message, paths []string) string {
@@ -125,19 +132,8 @@ func say(m message, paths []string) string {
 	return b.String()
 }
 
-// visible drops control characters: a text must not be able to steer the
-// terminal.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, text)
-}
+// visible is a text that cannot steer the terminal.
+func visible(text string) string { return lineedit.Clean(text) }
 
 // choice is the button with the number that line is, if m has it.
 func choice(m *message, line string) (chat.Button, bool) {

@@ -25,9 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// readline listens for changes of the window's size as long as the process
-	// lives.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/ergochat/readline/internal/platform.DefaultOnSizeChanged.func1.1"))
+	goleak.VerifyTestMain(m)
 }
 
 const patience = time.Minute

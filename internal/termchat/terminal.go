@@ -3,159 +3,157 @@ package termchat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
-	"github.com/ergochat/readline"
-	"golang.org/x/term"
+	"magpie/internal/lineedit"
 )
 
 // terminal talks to a person: the line being typed stays at the bottom while
 // replies grow above it.
 type terminal struct {
-	o      Options
 	client *client
-	rl     *readline.Instance
+	screen *lineedit.Terminal
 
 	mu     sync.Mutex
-	busy   bool
+	work   work
 	last   *message // the newest message with buttons
 	before []message
 	synced bool
+	ready  chan struct{} // closed when the past has been shown
 	lost   bool
 	shown  map[string]string
 	draft  draft
+	paint  paint
+}
+
+// work is what Ctrl-C can stop.
+type work struct {
+	awaited bool // something was sent, and nothing of the bot came since
+	busy    bool
+	stopped bool // it was asked to stop
 }
 
 const (
-	prompt  = "› "
-	more    = "… "
-	recall  = 4 // messages of before that are shown at the start
-	dim     = "\x1b[2m"
-	normal  = "\x1b[0m"
-	welcome = "Type a message. A line that ends in \\ goes on. Ctrl-C stops the answer, then leaves; /quit leaves, /help helps."
+	recall = 4 // messages of before that are shown at the start
+	unsent = 100
+	dim    = "\x1b[2m"
+	normal = "\x1b[0m"
 )
 
 func newTerminal(o Options, c *client, in, out *os.File) (*terminal, error) {
-	if o.History != "" {
-		if err := os.MkdirAll(filepath.Dir(o.History), 0o700); err != nil {
-			return nil, fmt.Errorf("make the folder of the history: %w", err)
-		}
-	}
-	size := func() (int, int) {
-		w, h, err := term.GetSize(int(out.Fd()))
-		if err != nil {
-			return 80, 24 // what a terminal was before it had a size
-		}
-		return w, h
-	}
-	raw := rawMode{fd: int(in.Fd())}
-	rl, err := readline.NewFromConfig(&readline.Config{
-		Prompt: prompt, HistoryFile: o.History, HistorySearchFold: true, Undo: true,
-		Stdin: in, Stdout: out, Stderr: out,
-		FuncIsTerminal: func() bool { return true },
-		FuncMakeRaw:    raw.enter, FuncExitRaw: raw.exit, FuncGetSize: size,
-	})
+	screen, err := lineedit.Open(lineedit.Options{In: in, Out: out, History: o.History, Plain: os.Getenv("NO_COLOR") != ""})
 	if err != nil {
-		return nil, fmt.Errorf("open the terminal: %w", err)
+		return nil, err
 	}
-	t := &terminal{o: o, client: c, rl: rl, shown: map[string]string{}}
+	t := &terminal{client: c, screen: screen, shown: map[string]string{}, ready: make(chan struct{})}
 	t.draft.width = func() int {
-		w, _ := size()
-		return w
+		columns, _ := screen.Size()
+		return columns
 	}
 	return t, nil
 }
 
-// rawMode switches the terminal of In; readline's own always takes the
-// process's standard input.
-type rawMode struct {
-	fd  int
-	mu  sync.Mutex
-	old *term.State
-}
-
-func (r *rawMode) enter() (err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.old, err = term.MakeRaw(r.fd)
+// talk reads what is typed while another goroutine sends it, in order.
+func (t *terminal) talk(ctx context.Context) error {
+	defer t.screen.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, t.screen.Close)() // ends Read
+	t.note(words().welcome)
+	lines := make(chan string, unsent)
+	sent := make(chan error, 1)
+	go func() {
+		sent <- t.send(ctx, lines)
+		cancel()
+	}()
+	err := t.read(ctx, lines)
+	close(lines)
+	if err != nil || ctx.Err() != nil {
+		cancel()
+		return errors.Join(<-sent, err)
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() { t.waits(cancel) })
+	err = <-sent
+	t.screen.Close()
+	waiting.Wait()
 	return err
 }
 
-func (r *rawMode) exit() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.old == nil {
-		return nil
+// waits lets the person leave without what could not be sent yet.
+func (t *terminal) waits(cancel func()) {
+	for {
+		if _, err := t.screen.Read(); err != nil {
+			cancel()
+			return
+		}
 	}
-	return term.Restore(r.fd, r.old)
 }
 
-func (t *terminal) talk(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { _ = t.rl.Close() })() // ends ReadLine
-	defer t.rl.Close()
-	t.print(dim + welcome + normal + "\n")
+// read passes on what is typed until the person leaves.
+func (t *terminal) read(ctx context.Context, lines chan<- string) error {
 	for {
-		line, err := t.readMessage()
+		line, err := t.screen.Read()
 		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, readline.ErrInterrupt):
-			if t.working() {
-				line = "/stop"
-				break
-			}
-			if line == "" {
+		case errors.Is(err, lineedit.ErrInterrupt):
+			if !t.stops() {
 				return nil
 			}
-			continue // only what was typed goes
-		case errors.Is(err, io.EOF):
+			line = "/stop"
+		case errors.Is(err, io.EOF), errors.Is(err, lineedit.ErrClosed):
 			return nil
 		case err != nil:
-			return fmt.Errorf("read the terminal: %w", err)
+			return err
+		case leaves(strings.TrimSpace(line)):
+			return nil
+		default:
+			t.begins()
 		}
-		switch strings.TrimSpace(line) {
-		case "":
-			continue
-		case "/quit", "/exit":
+		select {
+		case lines <- line:
+		case <-ctx.Done():
 			return nil
 		}
-		if err := t.deliver(ctx, line); err != nil {
-			if errors.Is(err, ErrUnauthorized) {
-				return err
-			}
-			t.print(fmt.Sprintf("%snot sent: %v%s\n", dim, err, normal))
-		}
 	}
 }
 
-// readMessage reads a line, and the next ones while they end in a backslash.
-func (t *terminal) readMessage() (string, error) {
-	defer t.rl.SetPrompt(prompt)
-	var whole strings.Builder
-	for {
-		line, err := t.rl.ReadLine()
-		if err != nil {
-			return whole.String() + line, err
-		}
-		text, goesOn := strings.CutSuffix(line, `\`)
-		whole.WriteString(text)
-		if !goesOn {
-			return whole.String(), nil
-		}
-		whole.WriteByte('\n')
-		t.rl.SetPrompt(more)
-	}
-}
-
-func (t *terminal) working() bool {
+// stops reports whether there is something that Ctrl-C has not stopped yet.
+func (t *terminal) stops() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.busy
+	can := (t.work.busy || t.work.awaited) && !t.work.stopped
+	t.work.stopped = can
+	t.work.awaited = false
+	return can
+}
+
+func (t *terminal) begins() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.work.awaited, t.work.stopped = true, false
+}
+
+// send brings the lines to the bot.
+func (t *terminal) send(ctx context.Context, lines <-chan string) error {
+	select {
+	case <-t.ready: // else what is sent now would be shown as the past
+	case <-ctx.Done():
+	}
+	for line := range lines {
+		err := t.deliver(ctx, line)
+		switch {
+		case errors.Is(err, ErrUnauthorized):
+			return err
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			t.note(words().notSent + err.Error())
+		}
+	}
+	return nil
 }
 
 func (t *terminal) deliver(ctx context.Context, line string) error {
@@ -168,51 +166,69 @@ func (t *terminal) deliver(ctx context.Context, line string) error {
 	return t.client.send(ctx, line)
 }
 
-func (t *terminal) print(text string) {
-	if text != "" {
-		_, _ = io.WriteString(t.rl, text) // a terminal that is gone ends ReadLine as well
-	}
-}
+// note shows a remark of the program itself.
+func (t *terminal) note(text string) { t.screen.Print(dim + visible(text) + normal) }
 
 // event shows what happened above the line being typed. Called one at a time.
 func (t *terminal) event(ctx context.Context, e event) error {
+	defer func() {
+		if why := recover(); why != nil {
+			t.screen.Close() // a person is left with a terminal that works
+			panic(why)
+		}
+	}()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.kind {
 	case evLost:
 		if !t.lost {
-			t.print(dim + "(the connection is gone, trying again…)" + normal + "\n")
+			t.draft.rest = ""
+			t.screen.Show(dim+words().lost+normal, "")
 		}
-		t.lost, t.busy = true, false
+		t.lost, t.work = true, work{}
 	case evSync:
 		t.connected()
 	case evLive:
-		t.busy = e.live.Busy
-		t.print(t.draft.live(e.live))
+		t.live(e.live)
 	case evMessage:
 		t.message(ctx, e.message)
 	}
 	return nil
 }
 
+func (t *terminal) live(l live) {
+	t.work.busy = l.Busy
+	if l.Busy {
+		t.work.awaited = false
+	} else {
+		t.work.stopped = false
+	}
+	if l.Turn != t.draft.turn {
+		t.paint = paint{}
+	}
+	text := t.paint.lines(t.draft.live(l))
+	t.screen.Show(text, t.draft.rest)
+}
+
 // connected shows the end of the conversation when it is opened, and the good
 // news after a break.
 func (t *terminal) connected() {
 	if t.lost {
-		t.print(dim + "(connected again)" + normal + "\n")
+		t.note(words().again)
 	}
 	t.lost = false
 	if t.synced {
 		return
 	}
 	t.synced = true
+	defer close(t.ready)
 	for _, m := range t.before[max(0, len(t.before)-recall):] {
 		who := "  "
 		if m.Role != "bot" {
-			who = prompt
+			who = lineedit.Prompt
 		}
 		text := strings.ReplaceAll(strings.TrimRight(visible(m.Text), "\n"), "\n", "\n  ")
-		t.print(dim + who + text + normal + "\n")
+		t.note(who + text)
 	}
 	t.before = nil
 }
@@ -230,8 +246,13 @@ func (t *terminal) message(ctx context.Context, m message) {
 		t.before = append(t.before, m)
 	case m.Role != "bot", known && old == m.Text:
 	default:
+		t.work.awaited = false
+		t.work.busy = t.work.busy && !m.Final
 		rest := m
 		rest.Text = t.draft.finish(m)
-		t.print(say(rest, t.client.save(ctx, m)))
+		if rest.Text == visible(m.Text) { // all of it
+			t.paint = paint{}
+		}
+		t.screen.Show(t.paint.lines(say(rest, t.client.save(ctx, m))), t.draft.rest)
 	}
 }

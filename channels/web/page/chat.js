@@ -163,9 +163,9 @@ function sync({ ids }) {
 function openChat() {
   const id = location.hash.slice(1);
   if (!validID.test(id)) {
-    let last = null;
+    let last = "main";
     try {
-      last = localStorage.getItem(lastKey);
+      last = localStorage.getItem(lastKey) ?? last;
     } catch {
       // No storage: every visit starts in the main conversation.
     }
