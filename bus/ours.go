@@ -195,25 +195,26 @@ func (s *survey) overlaps(ctx context.Context) (found []string, err error) {
 	if !missing || s.b.srv != nil || s.b.opts.Role.Follows {
 		return nil, nil
 	}
-	ours := map[string]bool{}
-	for _, want := range s.b.layout() {
-		ours[want.Name] = true
+	taken := make([][]string, len(subjects))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, subject := range subjects {
+		g.Go(func() (err error) {
+			taken[i], err = s.takers(gctx, subject)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	seen := map[string]bool{}
-	for _, subject := range subjects {
-		names, err := s.takers(ctx, subject)
-		if errors.Is(err, context.DeadlineExceeded) || notYet(err) {
-			// Not granted by permissions of earlier versions, or nobody answers: then
-			// the server itself refuses the stream.
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("look for streams that take %s: %w", subject, err)
-		}
+	for _, want := range s.b.layout() {
+		seen[want.Name] = true // judged by its name
+	}
+	for i, names := range taken {
 		for _, name := range names {
-			if !ours[name] && !seen[name] {
+			if !seen[name] {
 				seen[name] = true
-				found = append(found, fmt.Sprintf("stream %s, which takes %s", name, subject))
+				found = append(found, fmt.Sprintf("stream %s, which takes %s", name, subjects[i]))
 			}
 		}
 	}
@@ -228,7 +229,15 @@ func (s *survey) takers(ctx context.Context, subject string) (names []string, er
 		Streams []string `json:"streams"`
 	}
 	err = s.b.api(ctx, namesSubject, fmt.Appendf(nil, `{"subject":%q}`, subject), &resp)
-	return resp.Streams, err
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), notYet(err):
+		// Not granted by permissions of earlier versions, or nobody answers: then
+		// the server itself refuses the stream.
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for streams that take %s: %w", subject, err)
+	}
+	return resp.Streams, nil
 }
 
 const namesSubject = "STREAM.NAMES"

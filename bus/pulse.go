@@ -17,12 +17,12 @@ import (
 
 const (
 	// beatEvery is how often an external bus is felt.
-	beatEvery = 2 * time.Second
+	beatEvery = time.Second
 	// beatWait is how long one look may take: on links of 200 ms that lose packets
 	// an answer may need seconds. Looks overlap.
-	beatWait, beatsAtOnce = 4 * time.Second, 3
+	beatWait, beatsAtOnce = 3 * time.Second, 3
 	// beatMost is for how long a good look counts.
-	beatMost = 6 * time.Second
+	beatMost = 4 * time.Second
 	// peerSilent is after how long a leader that hears nothing of another server
 	// counts without it; it asks each once a second.
 	peerSilent = 3 * time.Second

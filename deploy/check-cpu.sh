@@ -68,7 +68,7 @@ for pair in arm64:aarch64 arm:arm riscv64:riscv64; do
 		answers "$processor" # go test has tested the filter
 	elif emulator=$(command -v "qemu-$qemu" || command -v "qemu-$qemu-static"); then
 		answers "$processor" "$emulator" "${as[@]}"
-		GOARCH=$processor go test -vet=off -exec "$emulator" -run '^(TestFilter|TestOldFileCalls)$' ./tools/shell/sandbox
+		GOARCH=$processor go test -vet=off -exec "$emulator" -run '^(TestFilter|TestOldFileCalls|TestPrivateCalls)$' ./tools/shell/sandbox
 	elif [[ ${MAGPIE_TEST_REQUIRE:-} == 1 ]]; then
 		fail "there is no qemu-$qemu: install qemu-user"
 	else

@@ -26,7 +26,7 @@ import (
 var picturesTo = flag.String("pictures", "", "where the pictures of the README are written; empty: the scenes are only played")
 
 const (
-	colours  = 28  // of a picture
+	colours  = 40  // of a picture
 	sharp    = 1.5 // real pixels for one of the page
 	pageSide = 560 // width of the chat page in its film
 	termSide = 270 // width of the terminal beside it

@@ -9,7 +9,7 @@ import (
 	"magpie/internal/front"
 )
 
-// checkEvery is how long the answer of the bus about its health is believed:
+// checkEvery is how long the answer of the embedded bus about its health is believed:
 // whoever asks /readyz in a loop must not cost much.
 const checkEvery = time.Second
 
@@ -46,11 +46,14 @@ func (p *program) newServer(b *brain, t *toolbox, d *doors, r *reloader) (*conso
 // readiness says what is missing: a usable bus, and every channel connected
 // once.
 func (p *program) readiness(d *doors) func() []console.Problem {
-	bus := remembered(checkEvery, func() error {
+	bus := func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		return p.bus.Health(ctx)
-	})
+	}
+	if p.cfg.Bus.URL == "" { // an external one is felt all the time
+		bus = remembered(checkEvery, bus)
+	}
 	return func() []console.Problem {
 		var all []console.Problem
 		if err := bus(); err != nil {

@@ -15,13 +15,11 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/near", "internal/paste", "internal/portlock", "internal/rights"), []row{
+	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/lineedit", "internal/near", "internal/pagetest", "internal/paste", "internal/portlock", "internal/rights", "internal/screentest"), []row{
 		{"chat", nil},
 		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
 		{"internal/kv", nil},
-		{"internal/pagetest", nil},
-		{"internal/screentest", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
@@ -65,7 +63,6 @@ func table() []row {
 
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
 		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
-		{"internal/lineedit", nil},
 		{"internal/termchat", []string{"chat", "internal/lineedit"}},
 		{"internal/fakes/...", []string{"internal/fakes/..."}},
 		{"internal/simulate", []string{"internal/fakes/..."}},

@@ -326,10 +326,14 @@ func TestScreenConnectionLost(t *testing.T) {
 	b := newBot(t, echo)
 	p := sitDown(t, b, 60, 20)
 	p.Is(first + "›")
+	p.Type("hello\r")
+	talk := first + "› hello\nyou said: hello\n" // so there is a connection
+	p.Is(talk + "›")
 	p.Type("half a li")
 	p.Shows("› half a li")
 	b.CloseClientConnections()
-	p.Is(first + "(the connection is gone, trying again…)\n(connected again)\n› half a li")
+	talk += "(the connection is gone, trying again…)\n(connected again)\n"
+	p.Is(talk + "› half a li")
 	p.Type("ne\r")
-	p.Is(first + "(the connection is gone, trying again…)\n(connected again)\n› half a line\nyou said: half a line\n›")
+	p.Is(talk + "› half a line\nyou said: half a line\n›")
 }

@@ -37,3 +37,15 @@ func TestOldFileCalls(t *testing.T) {
 		}
 	}
 }
+
+// Every program of this processor makes the call that sets its thread's pointer.
+func TestPrivateCalls(t *testing.T) {
+	for _, f := range []*filter{newFilter(1), newFilter(abiKnown), newCounter()} {
+		if got := f.run(t, auditArch, 0xf0005); got != allow {
+			t.Errorf("set_tls gets %#x", got)
+		}
+		if got := f.run(t, auditArch, 0xf0007); got != with(unix.ENOSYS) {
+			t.Errorf("a call that there is not gets %#x", got)
+		}
+	}
+}
