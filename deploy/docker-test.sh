@@ -32,7 +32,11 @@ done
 work=$(mktemp -d "${TMPDIR:-/tmp}/magpie-docker.XXXXXX")
 engine=$work/engine
 finish() {
-	if [[ -d $engine ]]; then deploy/engine.sh remove "$engine"; fi
+	if [[ -d $engine ]]; then
+		# what the next run can use stays in the store
+		{ docker system prune -f --volumes && docker builder prune -f --keep-storage 3gb; } >/dev/null 2>&1 || true
+		deploy/engine.sh remove "$engine"
+	fi
 	rm -rf "$work"
 }
 trap finish EXIT
