@@ -68,7 +68,7 @@ func New(t testing.TB, columns, rows int) *Screen {
 		_ = s.vt.Close()
 		running.Wait()
 		if t.Failed() {
-			t.Logf("the screen shows:\n%s", s.Text())
+			t.Logf("the screen shows:\n%s\nafter %q", s.Text(), s.Raw()[max(0, len(s.Raw())-300):])
 		}
 	})
 	return s

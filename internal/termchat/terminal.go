@@ -23,10 +23,12 @@ type terminal struct {
 	before []message
 	synced bool
 	ready  chan struct{} // closed when the past has been shown
-	lost   bool
-	shown  map[string]string
-	draft  draft
-	paint  paint
+	lost   bool          // and the person was told
+	// refused: the first attempt to connect failed.
+	refused bool
+	shown   map[string]string
+	draft   draft
+	paint   paint
 }
 
 // work is what Ctrl-C can stop.
@@ -181,11 +183,7 @@ func (t *terminal) event(ctx context.Context, e event) error {
 	defer t.mu.Unlock()
 	switch e.kind {
 	case evLost:
-		if !t.lost {
-			t.draft.rest = ""
-			t.screen.Show(dim+words().lost+normal, "")
-		}
-		t.lost, t.work = true, work{}
+		t.gone()
 	case evSync:
 		t.connected()
 	case evLive:
@@ -194,6 +192,17 @@ func (t *terminal) event(ctx context.Context, e event) error {
 		t.message(ctx, e.message)
 	}
 	return nil
+}
+
+// gone says once that the connection is; a bot that is just starting refuses
+// the first.
+func (t *terminal) gone() {
+	t.work, t.draft.rest = work{}, ""
+	if (t.synced || t.refused) && !t.lost {
+		t.screen.Show(dim+words().lost+normal, "")
+		t.lost = true
+	}
+	t.refused = true
 }
 
 func (t *terminal) live(l live) {
