@@ -6,6 +6,7 @@ package screentest
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -65,7 +66,7 @@ func New(t testing.TB, columns, rows int) *Screen {
 	t.Cleanup(func() {
 		_ = s.TTY.Close()
 		_ = pty.Close()
-		_ = s.vt.Close()
+		_ = s.vt.InputPipe().(io.Closer).Close() // the emulator's own Close is no match for its Read
 		running.Wait()
 		if t.Failed() {
 			t.Logf("the screen shows:\n%s\nafter %q", s.Text(), s.Raw()[max(0, len(s.Raw())-300):])

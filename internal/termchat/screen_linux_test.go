@@ -61,6 +61,7 @@ func (p *person) left() {
 // whose controlling terminal it is.
 func (p *person) resized(columns, rows int) {
 	p.t.Helper()
+	p.Until("everything that was written", func() bool { return strings.HasSuffix(p.Raw(), "\x1b[?2026l") })
 	p.Resize(columns, rows)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 		p.t.Fatal(err)
