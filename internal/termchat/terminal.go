@@ -21,14 +21,18 @@ type terminal struct {
 	work   work
 	last   *message // the newest message with buttons
 	before []message
-	synced bool
-	ready  chan struct{} // closed when the past has been shown
-	lost   bool          // and the person was told
-	// refused: the first attempt to connect failed.
-	refused bool
-	shown   map[string]string
-	draft   draft
-	paint   paint
+	link
+	shown map[string]string
+	draft draft
+	paint paint
+}
+
+// link is the connection to the bot.
+type link struct {
+	ready   chan struct{} // closed when the past has been shown
+	synced  bool          // the same
+	lost    bool          // and the person was told
+	refused bool          // the first attempt failed
 }
 
 // work is what Ctrl-C can stop.
@@ -50,7 +54,7 @@ func newTerminal(o Options, c *client, in, out *os.File) (*terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{client: c, screen: screen, shown: map[string]string{}, ready: make(chan struct{})}
+	t := &terminal{client: c, screen: screen, shown: map[string]string{}, link: link{ready: make(chan struct{})}}
 	t.draft.width = func() int {
 		columns, _ := screen.Size()
 		return columns
