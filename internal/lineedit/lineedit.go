@@ -256,7 +256,7 @@ func (t *Terminal) Read() (string, error) {
 				t.suspend()
 				continue
 			}
-			more := len(t.keys.typed) > 0
+			more := len(t.keys.typed) > 0 || t.keys.pasting
 			if text, sent, err := t.press(s, more); sent || err != nil {
 				return text, err
 			}

@@ -148,6 +148,13 @@ func (s *Screen) Type(text string) {
 	}
 }
 
+// Paste pastes a text, with marks around it when the program asked for them.
+func (s *Screen) Paste(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Paste(text)
+}
+
 // Rows are what is seen, without blanks at the ends and empty rows below.
 func (s *Screen) Rows() []string {
 	s.mu.Lock()
