@@ -19,32 +19,39 @@ func TestMemoryLimit(t *testing.T) {
 	}{
 		"v2 in its namespace": {
 			"0::/\n", "30 29 0:26 / AT ro,nosuid - cgroup2 cgroup rw\n",
-			map[string]string{"memory.max": "67108864\n"}, 64 << 20,
+			map[string]string{"memory.max": "67108864\n"},
+			64 << 20,
 		},
 		"v2 on a machine, by a parent": {
 			"0::/system.slice/bot.service\n", "30 29 0:26 / AT rw - cgroup2 cgroup2 rw\n",
-			map[string]string{"system.slice/bot.service/memory.max": "max\n", "system.slice/memory.max": "50331648\n"}, 48 << 20,
+			map[string]string{"system.slice/bot.service/memory.max": "max\n", "system.slice/memory.max": "50331648\n"},
+			48 << 20,
 		},
 		"the smaller of two": {
 			"0::/a/b\n", "30 29 0:26 / AT rw - cgroup2 cgroup2 rw\n",
-			map[string]string{"a/b/memory.max": "33554432\n", "a/memory.max": "50331648\n"}, 32 << 20,
+			map[string]string{"a/b/memory.max": "33554432\n", "a/memory.max": "50331648\n"},
+			32 << 20,
 		},
 		"v1 without a namespace": {
 			"7:cpu:/docker/abc\n4:memory:/docker/abc\n0::/\n",
 			"30 29 0:26 /docker/abc AT ro - cgroup cgroup rw,memory\n31 29 0:27 / AT/none ro - cgroup2 cgroup rw\n",
-			map[string]string{"memory.limit_in_bytes": "41943040\n"}, 40 << 20,
+			map[string]string{"memory.limit_in_bytes": "41943040\n"},
+			40 << 20,
 		},
 		"v1 whose largest number is none": {
 			"4:memory:/\n", "30 29 0:26 / AT rw - cgroup cgroup rw,memory\n",
-			map[string]string{"memory.limit_in_bytes": "9223372036854771712\n"}, 0,
+			map[string]string{"memory.limit_in_bytes": "9223372036854771712\n"},
+			0,
 		},
 		"v1 together with another controller": {
 			"4:cpu,memory:/x\n", "30 29 0:26 / AT rw shared:9 master:1 - cgroup cgroup rw,cpu,memory\n",
-			map[string]string{"x/memory.limit_in_bytes": "41943040\n"}, 40 << 20,
+			map[string]string{"x/memory.limit_in_bytes": "41943040\n"},
+			40 << 20,
 		},
 		"a group that is not below what is mounted": {
 			"0::/../other\n", "30 29 0:26 /docker/abc AT rw - cgroup2 cgroup2 rw\n",
-			map[string]string{"memory.max": "67108864\n"}, 64 << 20,
+			map[string]string{"memory.max": "67108864\n"},
+			64 << 20,
 		},
 		"none":           {"0::/\n", "30 29 0:26 / AT rw - cgroup2 cgroup2 rw\n", map[string]string{"memory.max": "max\n"}, 0},
 		"nothing at all": {"", "", nil, 0},
