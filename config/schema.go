@@ -40,6 +40,7 @@ func channelsSchema(sections map[string]any) map[string]any {
 		own := object(reflect.Indirect(reflect.ValueOf(sections[name])))
 		maps.Copy(properties, own["properties"].(map[string]any))
 		properties["type"] = map[string]any{"const": name}
+		properties["enabled"] = map[string]any{"type": []string{"boolean", "string", "null"}, "pattern": `^$|` + variablePattern, "default": true}
 		byType[name] = nullable(one)
 		other := maps.Clone(one)
 		other["required"] = []string{"type"}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"magpie/config"
 	"magpie/internal/app"
@@ -57,7 +58,11 @@ func (p *program) chat(ctx context.Context, o termchat.Options) error {
 	if !hasPage(cfg) {
 		return fmt.Errorf("%w: bot chat speaks through the web channel, which is switched off: remove enabled: false from channels.web", errUsage)
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := []os.Signal{syscall.SIGTERM}
+	if file, ok := o.In.(*os.File); ok && term.IsTerminal(int(file.Fd())) { // it has to be given back
+		signals = append(signals, os.Interrupt, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	defer stop()
 	bot, runs, err := p.running(ctx, cfg)
 	switch {

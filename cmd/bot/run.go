@@ -60,6 +60,9 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 	for _, w := range cfg.Warnings(variableNames()...) {
 		log.Warn("configuration", "problem", w)
 	}
+	if warning := app.FitMemory(); warning != "" {
+		log.Warn(warning)
+	}
 	signals := make(chan os.Signal, 2)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

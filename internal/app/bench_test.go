@@ -22,9 +22,10 @@ import (
 
 // load drives people who each write, wait for the answer and write again.
 type load struct {
-	w  *world
-	mu sync.Mutex
-	by map[int64]chan struct{}
+	w    *world
+	mu   sync.Mutex
+	by   map[int64]chan struct{}
+	dead <-chan struct{} // closed when the program has died; nil: it does not
 }
 
 func newLoad(b *testing.B, extra string) *load {
@@ -75,6 +76,8 @@ func (l *load) run(b *testing.B, people, n int) []time.Duration {
 				l.w.tg.Say(telegram.Said{From: id, Text: "how are you?"})
 				select {
 				case <-l.by[id]:
+				case <-l.dead:
+					return
 				case <-time.After(deadline):
 					b.Errorf("no answer in %d, %d updates pending", id, l.w.tg.Pending())
 					return

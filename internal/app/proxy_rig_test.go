@@ -33,6 +33,8 @@ type example struct {
 	kind string // "nginx" or "caddyfile"
 	text string // the proxy's configuration
 	yaml string // the bot's
+	// told is false where the bot is to find out by itself what the proxy does.
+	told bool
 }
 
 var codeBlock = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$|^#+ ([^\n]+)$")
@@ -66,7 +68,7 @@ func examples(t *testing.T, page string) map[string]example {
 			delete(all, heading)
 			continue
 		}
-		e.yaml = cmp.Or(e.yaml, first)
+		e.yaml, e.told = cmp.Or(e.yaml, first), true
 		all[heading] = e
 	}
 	return all
@@ -78,6 +80,7 @@ type site struct {
 	bot    *bot
 	proxy  string // where the proxy listens
 	public string // web.public_url
+	told   bool
 	roots  *x509.CertPool
 }
 
@@ -86,7 +89,7 @@ type site struct {
 func newSite(t *testing.T, e example, change ...string) *site {
 	t.Helper()
 	program := tool(t, map[string]string{"nginx": "nginx", "caddyfile": "caddy"}[e.kind])
-	s := &site{proxy: freeAddr(t)}
+	s := &site{proxy: freeAddr(t), told: e.told}
 	cert, key := s.certificate(t)
 	_, port, _ := net.SplitHostPort(s.proxy)
 	s.world = newWorld(t, &telegram.Options{HTTPHook: true, Client: s.client("127.0.0.1", "")})
@@ -94,14 +97,18 @@ func newSite(t *testing.T, e example, change ...string) *site {
 	address := regexp.MustCompile(`https?://(bot\.)?example\.org`)
 	e.yaml = address.ReplaceAllString(e.yaml, "$0:"+port)
 	s.public = strings.TrimRight(regexp.MustCompile(`public_url: (\S+)`).FindStringSubmatch(e.yaml)[1], "/")
+	hook := ""
+	if !s.told {
+		e.yaml, hook = "web:\n  hosts: [bot.example.org, example.org]\n", ", public_url: "+s.public
+	}
 	listen := freeAddr(t)
 	dir := filepath.Join(s.dir, "bot")
 	config := fmt.Sprintf(`data_dir: %s
 llm: {models: [{name: main, provider: openai, base_url: %s, api_key: sk-test, model: scripted}]}
 channels:
-  telegram: {token: %q, api_base: %s, rate: "off", allow: ["*"], mode: webhook, webhook_secret: s3cret}
+  telegram: {token: %q, api_base: %s, rate: "off", allow: ["*"], mode: webhook, webhook_secret: s3cret%s}
 %s  listen: %s
-`, dir, s.model.OpenAI(), s.tg.Token(), s.api+s.sent.born(), e.yaml, listen)
+`, dir, s.model.OpenAI(), s.tg.Token(), s.api+s.sent.born(), hook, e.yaml, listen)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +257,7 @@ func (s *site) certificate(t *testing.T) (cert, key string) {
 }
 
 // client is somebody at an address of this machine who finds the names of the
-// page at the proxy. With an origin it says what a browser says without TLS.
+// page at the proxy. With an origin it says of it what a browser does.
 func (s *site) client(from, origin string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	jar, _ := cookiejar.New(nil) // never fails
@@ -261,7 +268,7 @@ func (s *site) client(from, origin string) *http.Client {
 		TLSClientConfig: &tls.Config{RootCAs: s.roots}, ForceAttemptHTTP2: true,
 	}
 	s.closing(inner)
-	return &http.Client{Jar: jar, Transport: &browserLike{inner, origin}}
+	return &http.Client{Jar: jar, Transport: &browserLike{inner, origin, !s.told}}
 }
 
 func (s *site) closing(tr *http.Transport) {
@@ -273,6 +280,7 @@ func (s *site) closing(tr *http.Transport) {
 type browserLike struct {
 	inner  http.RoundTripper
 	origin string
+	modern bool // says also what browsers say over TLS
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -280,6 +288,9 @@ func (b *browserLike) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if b.origin != "" && r.Method != http.MethodGet {
 		r.Header.Set("Origin", b.origin)
+		if b.modern {
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+		}
 	}
 	return b.inner.RoundTrip(r)
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,7 +175,8 @@ func (w *world) start(name string, args ...string) *bot {
 
 func (w *world) startWith(path, listen string, args ...string) *bot {
 	w.t.Helper()
-	b := launch(w.t, filepath.Dir(path), nil, append([]string{"run", "--config", path}, args...)...)
+	args = append([]string{"run", "--config", path}, args...)
+	b := launch(w.t, filepath.Dir(path), nil, args...)
 	b.listen = listen
 	return b
 }
@@ -189,12 +191,19 @@ func launch(t testing.TB, dir string, env []string, args ...string) *bot {
 // launchFed is launch with a standard input, which is a pipe.
 func launchFed(t testing.TB, dir string, env []string, stdin io.Reader, args ...string) *bot {
 	t.Helper()
+	return launchBy(t, nil, dir, env, stdin, args...)
+}
+
+// launchBy is launchFed by another program, which becomes this one.
+func launchBy(t testing.TB, by []string, dir string, env []string, stdin io.Reader, args ...string) *bot {
+	t.Helper()
 	exe, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bot{t: t, log: &safeBuffer{}, ended: make(chan error, 1)}
-	b.cmd = exec.Command(exe, args...)
+	line := slices.Concat(by, []string{exe}, args)
+	b.cmd = exec.Command(line[0], line[1:]...)
 	b.cmd.Dir = dir
 	b.cmd.Stdin, b.cmd.Stdout, b.cmd.Stderr = stdin, b.log, b.log
 	b.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, env...)

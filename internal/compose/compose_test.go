@@ -30,7 +30,7 @@ func load(t *testing.T, file string, filled ...string) (*types.Project, error) {
 		for _, line := range filled {
 			name, _, _ := strings.Cut(line, "=")
 			if to == ".env" {
-				text = regexp.MustCompile(`(?m)^`+name+`=.*$`).ReplaceAllString(text, line)
+				text = regexp.MustCompile(`(?m)^`+name+`=.*$`).ReplaceAllLiteralString(text, line)
 			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, to), []byte(text), 0o600); err != nil {
@@ -213,5 +213,29 @@ func TestCluster(t *testing.T) {
 	}
 	if !p.Networks["bus"].Internal {
 		t.Error("the network of the bus leads outside")
+	}
+}
+
+// What .env holds reaches the program of every process as env.example says: a
+// switch that is left empty stays so, a value with a $ is whole in single
+// quotes, and typographic quotes, which Compose leaves, are the program's to see.
+func TestVariablesReachTheProgram(t *testing.T) {
+	for _, file := range files {
+		p, err := load(t, file, "WEB_TOKEN='secret$for$the$page'", "TELEGRAM_BOT_TOKEN=“1:a”", "QQ_APP_ID= 123 ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range p.Services {
+			if strings.HasPrefix(name, "nats") || name == "keys" {
+				continue
+			}
+			for variable, want := range map[string]string{
+				"WEB_TOKEN": "secret$for$the$page", "TELEGRAM": "", "TELEGRAM_BOT_TOKEN": "“1:a”", "QQ_APP_ID": "123", "HTTPS_PROXY": "",
+			} {
+				if got := s.Environment[variable]; got == nil || *got != want {
+					t.Errorf("%s of %s: %s is %v, want %q", name, file, variable, got, want)
+				}
+			}
+		}
 	}
 }

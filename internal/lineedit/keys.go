@@ -211,7 +211,7 @@ func (d *decoder) pasted() (int, stroke) {
 	}
 	if bytes.HasPrefix(d.rest, []byte(pasteEnds)) {
 		d.pasting, d.cr = false, false
-		return len(pasteEnds), stroke{}
+		return len(pasteEnds), stroke{key: keyText} // nothing more, but now it is shown
 	}
 	n := whole(d.rest)
 	if i := bytes.IndexByte(d.rest, 'C'&31); i >= 0 {

@@ -76,7 +76,7 @@ func Open(o Options) (*Terminal, error) {
 	if t.keys.wake[0], t.keys.wake[1], err = os.Pipe(); err != nil {
 		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
-	t.screen = screen{out: o.Out, size: t.Size}
+	t.screen = screen{out: o.Out, size: t.Size, breaks: breaksRows()}
 	if err := t.raw(); err != nil {
 		return nil, errors.Join(err, t.keys.wake[0].Close(), t.keys.wake[1].Close())
 	}
@@ -256,7 +256,7 @@ func (t *Terminal) Read() (string, error) {
 				t.suspend()
 				continue
 			}
-			more := len(t.keys.typed) > 0
+			more := len(t.keys.typed) > 0 || t.keys.pasting
 			if text, sent, err := t.press(s, more); sent || err != nil {
 				return text, err
 			}
@@ -328,8 +328,8 @@ func (t *Terminal) press(s stroke, more bool) (text string, sent bool, err error
 	case s.key == keyClear:
 		t.screen.forget()
 		t.screen.write(clearAll)
-	case s.key == keyCursor && !t.screen.cursor(s.col):
-		return "", false, nil
+	case s.key == keyCursor:
+		t.screen.cursor(s.col)
 	}
 	if !more {
 		t.draw("")

@@ -3,6 +3,8 @@ package lineedit
 import (
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +22,7 @@ type screen struct {
 	rows   []string // as they were drawn last
 	at     int      // the row with the cursor
 	before string   // what stands in it before the cursor
+	breaks bool     // the terminal is known to break rows that do not fit any more
 	asked  bool     // where the cursor is, after a change of size
 }
 
@@ -78,7 +81,9 @@ func (s *screen) write(text string) {
 // resized reports whether the rows can be drawn anew at once after a change of
 // the size. When one of them does not fit any more, some terminals have broken
 // it into several and some have cut it off; the column in which the cursor
-// stands tells which, and so it is asked for.
+// stands tells which, and so it is asked for. Where it tells nothing, because
+// it did not have to move, what the terminal is known for counts; a wrong guess
+// leaves a row too many, but never takes one away that is not ours.
 func (s *screen) resized() bool {
 	columns, _ := s.size()
 	for _, row := range s.rows {
@@ -91,22 +96,29 @@ func (s *screen) resized() bool {
 	return true
 }
 
-// cursor takes the answer, and reports whether it was waited for.
-func (s *screen) cursor(col int) bool {
+// cursor takes the answer, if one is waited for.
+func (s *screen) cursor(col int) {
 	if !s.asked {
-		return false
+		return
 	}
 	s.asked = false
 	columns, _ := s.size()
-	if col == textWidth(s.before) || col == columns-1 { // cut off
-		return true
+	was := textWidth(s.before)
+	if was >= columns && (col == columns-1 || col != was%columns) || was < columns && !s.breaks {
+		return // cut off
 	}
 	at := broken(s.before, columns) - 1
 	for _, row := range s.rows[:s.at] {
 		at += broken(row, columns)
 	}
 	s.at = at
-	return true
+}
+
+// breaksRows names terminals that are known to, by what they set.
+func breaksRows() bool {
+	return slices.ContainsFunc([]string{
+		"TMUX", "VTE_VERSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID", "WT_SESSION", "TERM_PROGRAM",
+	}, func(name string) bool { return os.Getenv(name) != "" })
 }
 
 // broken is how many rows of a width a row takes that a terminal has broken.

@@ -6,6 +6,7 @@ package screentest
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -65,10 +66,10 @@ func New(t testing.TB, columns, rows int) *Screen {
 	t.Cleanup(func() {
 		_ = s.TTY.Close()
 		_ = pty.Close()
-		_ = s.vt.Close()
+		_ = s.vt.InputPipe().(io.Closer).Close() // the emulator's own Close is no match for its Read
 		running.Wait()
 		if t.Failed() {
-			t.Logf("the screen shows:\n%s", s.Text())
+			t.Logf("the screen shows:\n%s\nafter %q", s.Text(), s.Raw()[max(0, len(s.Raw())-300):])
 		}
 	})
 	return s
@@ -145,6 +146,13 @@ func (s *Screen) Type(text string) {
 	if _, err := s.pty.WriteString(text); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// Paste pastes a text, with marks around it when the program asked for them.
+func (s *Screen) Paste(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Paste(text)
 }
 
 // Rows are what is seen, without blanks at the ends and empty rows below.

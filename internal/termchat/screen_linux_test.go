@@ -25,6 +25,9 @@ type person struct {
 
 func sitDown(t *testing.T, b *bot, columns, rows int) *person {
 	t.Helper()
+	for _, name := range []string{"TMUX", "VTE_VERSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID", "WT_SESSION", "TERM_PROGRAM", "TERM"} {
+		t.Setenv(name, "") // the emulator is none of these
+	}
 	t.Setenv("LC_ALL", "C")
 	s := screentest.New(t, columns, rows)
 	p := &person{Screen: s, t: t, done: make(chan error, 1)}
@@ -58,6 +61,7 @@ func (p *person) left() {
 // whose controlling terminal it is.
 func (p *person) resized(columns, rows int) {
 	p.t.Helper()
+	p.Until("everything that was written", func() bool { return strings.HasSuffix(p.Raw(), "\x1b[?2026l") })
 	p.Resize(columns, rows)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 		p.t.Fatal(err)
@@ -152,7 +156,9 @@ func TestScreenPaste(t *testing.T) {
 	b := newBot(t, echo)
 	p := sitDown(t, b, 60, 30)
 	p.Is(first + "›")
-	p.Type("看: \x1b[200~func main() {\r\n\tprint(1)\r\n}\r\x1b]0;no title\x07\x1b[201~")
+	p.Type("看: ")
+	p.Shows("看:")
+	p.Paste("func main() {\r\n\tprint(1)\r\n}\r\x1b]0;no title\x07")
 	p.Is(first + "› 看: func main() {\n…     print(1)\n… }\n… ]0;no title")
 	p.Type("\x1b[A\x1b[A\x1b[H/")
 	p.Is(first + "› 看: func main() {\n… /    print(1)\n… }\n… ]0;no title")
@@ -168,6 +174,24 @@ func TestScreenPaste(t *testing.T) {
 	})
 	p.Type("\x03one\\\rtwo\x1b\rthree\r")
 	p.Shows("you said: one\ntwo\nthree")
+}
+
+// A long paste is one message, whole.
+func TestScreenLongPaste(t *testing.T) {
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "%d 一行很长的文字 and some more of it, to make it long\n", i)
+	}
+	b := newBot(t, func(b *bot, in chat.Inbound) { b.say(in, fmt.Sprint("bytes: ", len(in.Text))) })
+	p := sitDown(t, b, 60, 12)
+	p.Shows("›")
+	p.Type("\x1b[200~" + text.String() + "\x1b[201~")
+	p.Shows("… 2999 一行很长的文字")
+	p.Type("end\r")
+	p.Shows(fmt.Sprint("bytes: ", text.Len()+3))
+	if got := b.inbound(); len(got) != 1 || got[0].Text != text.String()+"end" {
+		t.Errorf("%d messages came in", len(got))
+	}
 }
 
 // Nothing that the model or a tool says reaches the terminal as a command.
@@ -326,14 +350,13 @@ func TestScreenConnectionLost(t *testing.T) {
 	b := newBot(t, echo)
 	p := sitDown(t, b, 60, 20)
 	p.Is(first + "›")
-	p.Type("hello\r")
-	talk := first + "› hello\nyou said: hello\n" // so there is a connection
-	p.Is(talk + "›")
+	p.Type("one\r")
+	p.Is(first + "› one\nyou said: one\n›")
 	p.Type("half a li")
 	p.Shows("› half a li")
 	b.CloseClientConnections()
-	talk += "(the connection is gone, trying again…)\n(connected again)\n"
-	p.Is(talk + "› half a li")
+	const told = first + "› one\nyou said: one\n(the connection is gone, trying again…)\n(connected again)\n"
+	p.Is(told + "› half a li")
 	p.Type("ne\r")
-	p.Is(talk + "› half a line\nyou said: half a line\n›")
+	p.Is(told + "› half a line\nyou said: half a line\n›")
 }

@@ -138,6 +138,17 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// One message has any lines, also those that would mean something in a pipe.
+func TestOneMessage(t *testing.T) {
+	for _, text := range []string{"one", "one\ntwo", "a\n\n/quit\n你好", "C:\\dir\nx"} {
+		b := newBot(t, echo)
+		got, err := chatWith(t, b, termchat.Message(text))
+		if in := b.inbound(); err != nil || got != "you said: "+text+"\n" || len(in) != 1 || in[0].Text != text {
+			t.Errorf("%q: printed %q (%v), %d came in", text, got, err, len(in))
+		}
+	}
+}
+
 func TestPlainLongText(t *testing.T) {
 	text := strings.Repeat("好", 80_000) // 240 000 bytes
 	got, err := chatWith(t, newBot(t, echo), strings.NewReader(text+"\n"))

@@ -21,12 +21,18 @@ type terminal struct {
 	work   work
 	last   *message // the newest message with buttons
 	before []message
-	synced bool
-	ready  chan struct{} // closed when the past has been shown
-	lost   bool
-	shown  map[string]string
-	draft  draft
-	paint  paint
+	link
+	shown map[string]string
+	draft draft
+	paint paint
+}
+
+// link is the connection to the bot.
+type link struct {
+	ready   chan struct{} // closed when the past has been shown
+	synced  bool          // the same
+	lost    bool          // and the person was told
+	refused bool          // the first attempt failed
 }
 
 // work is what Ctrl-C can stop.
@@ -48,7 +54,7 @@ func newTerminal(o Options, c *client, in, out *os.File) (*terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{client: c, screen: screen, shown: map[string]string{}, ready: make(chan struct{})}
+	t := &terminal{client: c, screen: screen, shown: map[string]string{}, link: link{ready: make(chan struct{})}}
 	t.draft.width = func() int {
 		columns, _ := screen.Size()
 		return columns
@@ -181,11 +187,7 @@ func (t *terminal) event(ctx context.Context, e event) error {
 	defer t.mu.Unlock()
 	switch e.kind {
 	case evLost:
-		if !t.lost {
-			t.draft.rest = ""
-			t.screen.Show(dim+words().lost+normal, "")
-		}
-		t.lost, t.work = true, work{}
+		t.gone()
 	case evSync:
 		t.connected()
 	case evLive:
@@ -194,6 +196,17 @@ func (t *terminal) event(ctx context.Context, e event) error {
 		t.message(ctx, e.message)
 	}
 	return nil
+}
+
+// gone says once that the connection is; a bot that is just starting refuses
+// the first.
+func (t *terminal) gone() {
+	t.work, t.draft.rest = work{}, ""
+	if (t.synced || t.refused) && !t.lost {
+		t.screen.Show(dim+words().lost+normal, "")
+		t.lost = true
+	}
+	t.refused = true
 }
 
 func (t *terminal) live(l live) {

@@ -98,7 +98,7 @@ func city(folded string) string { return folded[strings.LastIndexByte(folded, '/
 
 // nearest is the zone or the place with the fewest letters to change.
 func nearest(key string) string {
-	least, found := 1+len(key)/5, ""
+	least, found := 1+len(key)/7, ""
 	look := func(word, name string) {
 		if d := near.Distance(key, word); d < least || d == least && found == "" {
 			least, found = d, name

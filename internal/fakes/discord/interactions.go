@@ -3,11 +3,17 @@ package discord
 import (
 	"net/http"
 	"regexp"
+	"unicode/utf8"
 )
 
-// commandName is what a slash command may be called
-// (interactions/application-commands, read November 2026).
-var commandName = regexp.MustCompile(`^[-_'\p{Ll}\p{Lm}\p{Lo}\p{N}]{1,32}$`)
+// isCommandName says whether a slash command may be called so
+// (interactions/application-commands, read November 2026). The pattern does not
+// count: one that does takes a megabyte of every program.
+func isCommandName(name string) bool {
+	return commandName.MatchString(name) && utf8.RuneCountInString(name) <= 32
+}
+
+var commandName = regexp.MustCompile(`^[-_'\p{Ll}\p{Lm}\p{Lo}\p{N}]+$`)
 
 // locales are some of those that Discord knows.
 var locales = map[string]bool{"zh-CN": true, "zh-TW": true, "en-US": true, "en-GB": true, "de": true, "ja": true}

@@ -232,7 +232,7 @@ func (s *Server) putCommands(r *request) (any, *apiError) {
 	for i, c := range all {
 		field := fmt.Sprint(i)
 		switch {
-		case !commandName.MatchString(c.Name) || seen[c.Name]:
+		case !isCommandName(c.Name) || seen[c.Name]:
 			return nil, badForm(field, "STRING_TYPE_REGEX", "String value did not match validation regex.")
 		case c.Type == 1 && (c.Description == "" || len([]rune(c.Description)) > 100):
 			return nil, badForm(field, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
@@ -243,7 +243,7 @@ func (s *Server) putCommands(r *request) (any, *apiError) {
 			}
 		}
 		for _, o := range c.Options {
-			if !commandName.MatchString(o.Name) || o.Description == "" {
+			if !isCommandName(o.Name) || o.Description == "" {
 				return nil, badForm(field, "STRING_TYPE_REGEX", "String value did not match validation regex.")
 			}
 		}

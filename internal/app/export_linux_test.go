@@ -1,0 +1,8 @@
+package app
+
+// For tests.
+var (
+	LimitBelow  = limitBelow
+	Ours        = ours
+	JudgeMemory = judgeMemory
+)

@@ -1,0 +1,132 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"magpie/internal/fakes/modelserver"
+)
+
+// cage is a control group with a memory limit, as an engine makes one for a
+// container. Root alone can; else the benchmark is skipped.
+type cage struct{ dir, limit, peak string }
+
+func newCage(b *testing.B, megabytes int) *cage {
+	b.Helper()
+	c := &cage{dir: "/sys/fs/cgroup", limit: "memory.max", peak: "memory.peak"}
+	if _, err := os.Stat("/sys/fs/cgroup/memory"); err == nil {
+		c = &cage{dir: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes"}
+	} else {
+		_ = os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+memory"), 0o600)
+	}
+	c.dir = filepath.Join(c.dir, fmt.Sprintf("magpie-bench-%d-%d", os.Getpid(), megabytes))
+	err := os.Mkdir(c.dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(c.dir, c.limit), []byte(strconv.Itoa(megabytes<<20)), 0o600)
+	}
+	for _, noSwap := range []string{"memory.swap.max", "memory.swappiness"} {
+		_ = os.WriteFile(filepath.Join(c.dir, noSwap), []byte("0"), 0o600)
+	}
+	if err != nil {
+		b.Skip("no control group with a memory limit can be made: ", err)
+	}
+	b.Cleanup(func() { _ = os.Remove(c.dir) })
+	return c
+}
+
+// by starts a program in the cage.
+func (c *cage) by() []string {
+	return []string{"/bin/sh", "-c", "echo $$ >" + c.dir + `/cgroup.procs && exec "$0" "$@"`}
+}
+
+func (c *cage) read(b *testing.B, name string) string {
+	b.Helper()
+	data, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// BenchmarkMemoryLimit is the program in a control group with a memory limit,
+// while 128 chats are busy: how many messages a second, or whether it is killed.
+//
+//	go test ./internal/app -run xxx -bench MemoryLimit -benchtime 6400x
+func BenchmarkMemoryLimit(b *testing.B) {
+	const people = 128
+	for _, megabytes := range []int{128, 64, 48, 40, 32} {
+		b.Run(fmt.Sprintf("limit=%d", megabytes), func(b *testing.B) {
+			l := newLoad(b, "")
+			c := newCage(b, megabytes)
+			l.w.model.Reply(func(modelserver.Request) modelserver.Answer {
+				return modelserver.Answer{Text: "Fine, thank you. What can I do for you?"}
+			})
+			path, listen := l.w.config("bot")
+			p := launchBy(b, c.by(), filepath.Dir(path), nil, nil, "run", "--config", path)
+			p.listen = listen
+			p.ready()
+			dead := make(chan struct{})
+			go func() {
+				err := <-p.ended
+				p.ended <- err
+				close(dead)
+			}()
+			l.dead = dead
+			cpu := p.cpu()
+			b.ResetTimer()
+			waits := l.run(b, people, b.N)
+			b.StopTimer()
+			b.ReportMetric(float64(len(waits))/b.Elapsed().Seconds(), "msg/s")
+			b.ReportMetric(quantile(waits, 0.5), "p50-ms")
+			b.ReportMetric(quantile(waits, 0.99), "p99-ms")
+			b.ReportMetric((p.cpu()-cpu).Seconds()*1000/float64(max(1, len(waits))), "cpu-ms/msg")
+			peak, _ := strconv.Atoi(c.read(b, c.peak))
+			b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+			b.ReportMetric(p.memory("RssAnon"), "anon-MB")
+			killed := 0.0
+			if p.gone() {
+				killed = 1
+			}
+			b.ReportMetric(killed, "killed")
+			p.kill()
+		})
+	}
+}
+
+// BenchmarkMemoryLimitAtRest is the program with all five platforms, one message
+// on each and then quiet, in a control group with a memory limit.
+//
+//	go test ./internal/app -run xxx -bench MemoryLimitAtRest -benchtime 1x
+func BenchmarkMemoryLimitAtRest(b *testing.B) {
+	for _, megabytes := range []int{48, 32, 28, 24} {
+		b.Run(fmt.Sprintf("limit=%d", megabytes), func(b *testing.B) {
+			c := newCage(b, megabytes)
+			for b.Loop() {
+				f := newFive(b, fiveOptions{})
+				path, listen := f.config()
+				p := launchBy(b, c.by(), f.dir, nil, nil, "run", "--config", path)
+				p.listen = listen
+				p.ready()
+				f.each(func(p side) {
+					chat := p.join(0)
+					p.say(chat, mark(0, 0))
+					f.wait(p, chat, "answer", has(mark(0, 0)))
+				})
+				p.settle()
+				peak, _ := strconv.Atoi(c.read(b, c.peak))
+				b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+				b.ReportMetric(p.memory("VmRSS"), "rss-MB")
+				b.ReportMetric(p.memory("RssAnon"), "anon-MB")
+				if p.gone() {
+					b.Error("killed")
+				}
+				p.kill()
+			}
+		})
+	}
+}
