@@ -31,7 +31,7 @@ const (
 // in PATH; "" when there is none.
 func Chrome(configured string) string {
 	names := []string{
-		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
+		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "chromium-headless-shell",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
 	}
 	if configured != "" {
