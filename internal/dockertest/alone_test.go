@@ -35,9 +35,6 @@ func TestAlone(t *testing.T) {
 func (p *project) install() {
 	p.t.Helper()
 	began := time.Now()
-	p.compose("build")
-	p.figure("image built in", time.Since(began).Round(time.Second))
-	began = time.Now()
 	p.shown("cp env.example .env")
 	p.becomes("healthy", "bot")
 	p.figure("from cp env.example .env to healthy, image built", time.Since(began).Round(100*time.Millisecond))

@@ -22,7 +22,6 @@ var (
 func cluster(t *testing.T) *project {
 	t.Helper()
 	p := open(t, "compose.cluster.yml")
-	p.compose("build")
 	began := time.Now()
 	p.compose("up", "-d")
 	p.becomes("healthy", everyone...)

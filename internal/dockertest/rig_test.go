@@ -43,8 +43,8 @@ func need(t *testing.T, long bool) {
 	}
 }
 
-// open is a project with a .env as the documentation makes it, and nothing of an
-// earlier test left.
+// open is a project with images of the source as it is, a .env as the
+// documentation makes it, and nothing of an earlier test left.
 func open(t *testing.T, files ...string) *project {
 	t.Helper()
 	p := &project{t: t, dir: filepath.Join(os.Getenv("MAGPIE_DOCKER_SOURCE"), "deploy")}
@@ -58,6 +58,9 @@ func open(t *testing.T, files ...string) *project {
 	t.Setenv("COMPOSE_FILE", strings.Join(files, ":"))
 	t.Setenv("COMPOSE_FILE", strings.Join(append(files, p.withoutIPv6()...), ":"))
 	p.compose("down", "-v", "--remove-orphans", "-t", "1")
+	began := time.Now()
+	p.compose("build")
+	p.figure("images built in", time.Since(began).Round(time.Second))
 	t.Cleanup(func() {
 		if t.Failed() {
 			said, _ := p.try("docker", "compose", "logs", "--tail", "60")
