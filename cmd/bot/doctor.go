@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"magpie/config"
 	"magpie/internal/app"
+	"magpie/internal/console"
 	"magpie/internal/rights"
 )
 
@@ -106,7 +108,7 @@ func wrong(err error) app.Finding {
 // inForce says whether a running bot works with the configuration as it is
 // now.
 func (p *program) inForce(ctx context.Context, cfg *config.Config) []app.Finding {
-	if _, runs, _ := p.running(ctx, cfg); !runs {
+	if runs, _ := p.ours(ctx, cfg); !runs {
 		return nil
 	}
 	const check = "configuration in force"
@@ -160,27 +162,58 @@ func (p *program) configuration(cfg *config.Config) app.Finding {
 // store proves the bus and its store: the running bot's, else by opening it.
 func (p *program) store(ctx context.Context, cfg *config.Config) []app.Finding {
 	where := "can be opened; no bot runs"
-	if _, runs, _ := p.running(ctx, cfg); runs {
+	runs, taken := p.ours(ctx, cfg)
+	var err error
+	if runs {
 		where = "the running bot uses it"
+		err = p.operate(ctx, app.CheckStore, nil, nil)
+	} else {
+		_, err = app.Operate(ctx, cfg, app.CheckStore, nil)
 	}
-	err := p.operate(ctx, app.CheckStore, nil, nil)
 	if cfg.Bus.URL != "" {
-		return []app.Finding{outside(cfg, err)}
+		return append(taken, outside(cfg, err))
 	}
 	f := app.Finding{Check: "store", OK: true, Text: where}
 	if err != nil {
 		f.OK, f.Text = false, err.Error()
 		f.Todo = "end the other program that has " + cfg.DataDir + " open, or free disk space"
+		if errors.As(err, new(*console.Unreached)) {
+			f.Todo = "a bot has " + cfg.DataDir + " open but does not listen: restart it"
+		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			f.Todo = "let the check end"
 		}
-		return []app.Finding{f}
+		return append(taken, f)
 	}
 	bus := app.Finding{Check: "bus", OK: true, Text: "embedded; every write is on the disk before it counts (bus.sync: always)"}
 	if pause := cfg.Bus.SyncInterval(); pause > 0 {
 		bus.Text = "embedded; a power cut may cost what was written in the last " + pause.String() + " (bus.sync)"
 	}
-	return []app.Finding{f, bus}
+	return append(taken, f, bus)
+}
+
+// ours says whether a bot runs that works with this configuration's store.
+// Another program on its port is a finding of its own, and says nothing about
+// the store.
+func (p *program) ours(ctx context.Context, cfg *config.Config) (runs bool, taken []app.Finding) {
+	if _, here := console.FindRunning(cfg.DataDir); here {
+		return true, nil
+	}
+	bot, runs, err := p.running(ctx, cfg)
+	if runs && err == nil {
+		if _, err = p.ask(ctx, bot, app.OpPath+app.CheckReload, []byte("null")); err == nil {
+			return true, nil
+		}
+	}
+	l, err := net.Listen("tcp", cfg.Web.Listen)
+	if err == nil {
+		_ = l.Close()
+		return false, nil
+	}
+	return false, []app.Finding{{
+		Check: "web.listen", Text: fmt.Sprintf("%s cannot be listened on by a bot of this configuration, and none runs: %v", cfg.Web.Listen, err),
+		Todo: "stop the other program (it may be a bot with another data_dir), or set web.listen to another port",
+	}}
 }
 
 // outside is the finding about a bus of its own.

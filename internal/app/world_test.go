@@ -75,9 +75,9 @@ type world struct {
 	dir     string
 	natsURL string
 	busSync string
-	extra   string   // more lines of the configuration
-	models  string   // llm.models; "" = the scripted one
-	door    string   // the rest of Telegram's section; "" = everybody may come in
+	extra   string // more lines of the configuration
+	models  string // llm.models; "" = the scripted one
+	door    string // the rest of Telegram's section; "" = everybody may come in
 	person  int64
 	sent    *sends // which life sent what
 }
