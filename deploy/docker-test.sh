@@ -34,7 +34,8 @@ engine=$work/engine
 finish() {
 	if [[ -d $engine ]]; then
 		# what the next run can use stays in the store
-		{ docker system prune -f --volumes && docker builder prune -f --keep-storage 3gb; } >/dev/null 2>&1 || true
+		for what in container volume image; do docker $what prune -f; done >/dev/null 2>&1 || true
+		docker builder prune -f --keep-storage 3gb >/dev/null 2>&1 || true
 		deploy/engine.sh remove "$engine"
 	fi
 	rm -rf "$work"
