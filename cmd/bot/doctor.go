@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"magpie/config"
 	"magpie/internal/app"
+	"magpie/internal/console"
 	"magpie/internal/rights"
 )
 
@@ -110,7 +112,7 @@ func wrong(err error) app.Finding {
 // inForce says whether a running bot works with the configuration as it is
 // now.
 func (p *program) inForce(ctx context.Context, cfg *config.Config) []app.Finding {
-	if _, runs, _ := p.running(ctx, cfg); !runs {
+	if runs, _ := p.ours(ctx, cfg); !runs {
 		return nil
 	}
 	const check = "configuration in force"
@@ -174,7 +176,8 @@ const storeWait = 20 * time.Second
 // store proves the bus and its store: the running bot's, else by opening it.
 func (p *program) store(ctx context.Context, cfg *config.Config) []app.Finding {
 	where := "can be opened; no bot runs"
-	if _, runs, _ := p.running(ctx, cfg); runs {
+	runs, taken := p.ours(ctx, cfg)
+	if runs {
 		where = "the running bot uses it"
 	}
 	checked := ctx
@@ -183,25 +186,65 @@ func (p *program) store(ctx context.Context, cfg *config.Config) []app.Finding {
 		checked, cancel = context.WithTimeout(ctx, storeWait)
 		defer cancel()
 	}
-	var state app.StoreState
-	err := p.operate(checked, app.CheckStore, nil, &state)
+	state, err := p.checkStore(checked, cfg, runs)
 	if cfg.Bus.URL != "" {
-		return []app.Finding{outside(cfg, state, err)}
+		return append(taken, outside(cfg, state, err))
 	}
 	f := app.Finding{Check: "store", OK: true, Text: where}
 	if err != nil {
 		f.OK, f.Text = false, err.Error()
 		f.Todo = "end the other program that has " + cfg.DataDir + " open, or free disk space"
+		if errors.As(err, new(*console.Unreached)) {
+			f.Todo = "a bot has " + cfg.DataDir + " open but does not listen: restart it"
+		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			f.Todo = "let the check end"
 		}
-		return []app.Finding{f}
+		return append(taken, f)
 	}
 	bus := app.Finding{Check: "bus", OK: true, Text: "embedded; every write is on the disk before it counts (bus.sync: always)"}
 	if pause := cfg.Bus.SyncInterval(); pause > 0 {
 		bus.Text = "embedded; a power cut may cost what was written in the last " + pause.String() + " (bus.sync)"
 	}
-	return []app.Finding{f, bus}
+	return append(taken, f, bus)
+}
+
+// checkStore has the running bot look at its store, or looks itself: another
+// program on the port is not asked.
+func (p *program) checkStore(ctx context.Context, cfg *config.Config, runs bool) (state app.StoreState, err error) {
+	if runs {
+		err = p.operate(ctx, app.CheckStore, nil, &state)
+		return state, err
+	}
+	answer, err := app.Operate(ctx, cfg, app.CheckStore, nil)
+	if err == nil {
+		err = json.Unmarshal(answer, &state)
+	}
+	return state, err
+}
+
+// ours says whether a bot runs that works with this configuration's store.
+// Another program on its port is a finding of its own, and says nothing about
+// the store.
+func (p *program) ours(ctx context.Context, cfg *config.Config) (runs bool, taken []app.Finding) {
+	if _, here := console.FindRunning(cfg.DataDir); here {
+		return true, nil
+	}
+	bot, runs, err := p.running(ctx, cfg)
+	if runs && err == nil {
+		if _, err = p.ask(ctx, bot, app.OpPath+app.CheckReload, []byte("null")); err == nil {
+			return true, nil
+		}
+	}
+	l, err := net.Listen("tcp", cfg.Web.Listen)
+	if err == nil {
+		_ = l.Close()
+		return false, nil
+	}
+	return false, []app.Finding{{
+		Check: "web.listen", Text: fmt.Sprintf("%s cannot be listened on by a bot of this configuration, and none runs: %v", cfg.Web.Listen, err),
+		Todo: "stop the other program (it may be a bot with another data_dir), or set web.listen to another port",
+	}}
 }
 
 // outside is the finding about a bus of its own.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -250,6 +251,43 @@ func TestDoctorOfAnEmptyFile(t *testing.T) {
 		if n := len(cfg.Warnings()); (n == 0) != want {
 			t.Errorf("%q: %d warnings", text, n)
 		}
+	}
+}
+
+// Another program on the port is named, be it a bot of another folder or none at
+// all; the store is not blamed.
+func TestDoctorWithAnotherOnThePort(t *testing.T) {
+	for _, name := range []string{"a bot", "something else"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPatient(t)
+			p.write(t)
+			if name == "a bot" {
+				other := newPatient(t)
+				other.listen = p.listen
+				other.write(t)
+				cmd := bot(t, other.dir, nil)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = cmd.Wait() }()
+				defer func() { _ = cmd.Process.Signal(syscall.SIGTERM) }()
+				healthy(t, other.dir)
+			} else {
+				l, err := net.Listen("tcp", p.listen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close() //nolint:errcheck // only listened
+			}
+			findings := p.doctor(t, exitFailed)
+			if f := findings["store"]; !f.OK || !strings.Contains(f.Text, "no bot runs") {
+				t.Errorf("store: %+v", f)
+			}
+			if f := findings["web.listen"]; f.OK || !strings.Contains(f.Text, p.listen) || !strings.Contains(f.Todo, "another port") {
+				t.Errorf("web.listen: %+v", f)
+			}
+		})
 	}
 }
 
