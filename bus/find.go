@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"magpie/chat"
@@ -203,8 +204,9 @@ func takeReceipt(data []byte, _ uint64) (Found, error) {
 	return Found{Receipt: r}, json.Unmarshal(data, r)
 }
 
-// fetchMost and fetchWait bound one fetch of each.
-const fetchMost, fetchWait = 512, 5 * time.Second
+// fetchMost and fetchWait bound one fetch of each, fetchAgain is between two
+// that nobody hears.
+const fetchMost, fetchWait, fetchAgain = 512, 5 * time.Second, 50 * time.Millisecond
 
 // each calls fn for every message of a stream that cfg selects and that was
 // stored since then (zero: ever), in order.
@@ -223,6 +225,7 @@ func (b *Bus) each(ctx context.Context, s jetstream.Stream, cfg jetstream.Consum
 		defer cancel()
 		_ = s.DeleteConsumer(ctx, name) // else it goes by itself
 	}()
+	led := time.Now().Add(fetchWait) // a consumer that was just made in a cluster may not be heard yet
 	for left := int(c.CachedInfo().NumPending); left > 0; {
 		batch, err := c.Fetch(min(left, fetchMost), jetstream.FetchMaxWait(fetchWait))
 		if err != nil {
@@ -236,6 +239,9 @@ func (b *Bus) each(ctx context.Context, s jetstream.Stream, cfg jetstream.Consum
 			}
 		}
 		switch {
+		case got == 0 && errors.Is(batch.Error(), nats.ErrNoResponders) && time.Now().Before(led) && ctx.Err() == nil:
+			time.Sleep(fetchAgain)
+			continue
 		case batch.Error() != nil:
 			return fmt.Errorf("read stream: %w", batch.Error())
 		case ctx.Err() != nil:
