@@ -135,7 +135,9 @@ func (p *program) chatAlone(ctx context.Context, cfg *config.Config, o termchat.
 
 // talk speaks to a bot.
 func (p *program) talk(ctx context.Context, cfg *config.Config, bot console.Running, o termchat.Options) error {
-	o.BaseURL, o.Token, o.HTTP, o.Out, o.History = bot.URL, bot.Token, bot.Client(), p.out, filepath.Join(cfg.DataDir, "chat_history")
+	client := bot.Client()
+	defer client.CloseIdleConnections()
+	o.BaseURL, o.Token, o.HTTP, o.Out, o.History = bot.URL, bot.Token, client, p.out, filepath.Join(cfg.DataDir, "chat_history")
 	err := termchat.Run(ctx, o)
 	if errors.Is(err, termchat.ErrUnauthorized) {
 		return fmt.Errorf("the bot at %s has another token: run bot chat with that bot's configuration, or set web.token: %w", bot.URL, err)

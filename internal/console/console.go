@@ -221,6 +221,8 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
+	var unused unused
+	srv.ConnState = unused.note
 	served := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() { served <- srv.Serve(l) }()
@@ -234,7 +236,10 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", s.cfg.Listen, err)
 	case <-ctx.Done():
 	}
-	grace := time.AfterFunc(stopGrace, endStreams)
+	grace := time.AfterFunc(stopGrace, func() {
+		endStreams()
+		unused.close()
+	})
 	defer grace.Stop()
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
@@ -246,6 +251,34 @@ func (s *Server) Run(ctx context.Context) error {
 		<-served
 	}
 	return nil
+}
+
+// unused are the connections on which nothing was asked yet. Browsers open some
+// in reserve, for which Shutdown would wait in vain.
+type unused struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+func (u *unused) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if state != http.StateNew {
+		delete(u.conns, c)
+		return
+	}
+	if u.conns == nil {
+		u.conns = map[net.Conn]bool{}
+	}
+	u.conns[c] = true
+}
+
+func (u *unused) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := range u.conns {
+		_ = c.Close() // the client opens another where there is one to ask
+	}
 }
 
 // ValidateListen reports a configuration that would put the console on the
