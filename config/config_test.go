@@ -2,8 +2,10 @@ package config_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +178,46 @@ func TestWarnings(t *testing.T) {
 	cfg := load(t, "llm: {models: [{provider: openai, model: m}, {provider: openai, model: n, base_url: 'http://127.0.0.1:1/v1'}]}", nil)
 	if got := cfg.Warnings(); len(got) != 1 || !strings.Contains(got[0], "OPENAI_API_KEY") {
 		t.Errorf("warnings: %q", got)
+	}
+}
+
+// Variables of a model or a platform that are set and do not do what was meant
+// are told.
+func TestWarningsOfVariables(t *testing.T) {
+	const server = "https://api.deepseek.com/v1"
+	for name, c := range map[string]struct {
+		text string
+		env  env
+		want []string // a part of each warning
+	}{
+		"no model":                {"", env{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server}, []string{"OPENAI_MODEL is not, so that the server is asked for gpt-5-mini"}},
+		"no model of Claude's":    {"", env{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "https://x.example.org"}, []string{"set ANTHROPIC_MODEL"}},
+		"a blank model":           {"", env{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server, "OPENAI_MODEL": " "}, []string{"set OPENAI_MODEL"}},
+		"a model":                 {"", env{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server, "OPENAI_MODEL": "deepseek-chat"}, nil},
+		"the official server":     {"", env{"OPENAI_API_KEY": "sk-k", "OPENAI_BASE_URL": "https://api.openai.com/v1/"}, nil},
+		"a model in the file":     {"llm: {models: [{provider: openai, api_key: '${OPENAI_API_KEY}', base_url: '${OPENAI_BASE_URL}', model: '${OPENAI_MODEL:-m}'}]}", env{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server}, nil},
+		"a platform":              {"", env{"TELEGRAM_BOT_TOKEN": "1:a"}, []string{"TELEGRAM_BOT_TOKEN is set, and nothing in the configuration uses it: bot init adds telegram"}},
+		"one line for both keys":  {"timezone: UTC", env{"QQ_APP_ID": "1", "QQ_APP_SECRET": "s"}, []string{"bot init adds qq"}},
+		"two platforms":           {"channels: {feishu: {enabled: false}}", env{"FEISHU_APP_ID": "cli_a", "DISCORD_BOT_TOKEN": "a.b.c", "DINGTALK_CLIENT_ID": "d"}, []string{"adds discord", "adds dingtalk"}},
+		"an empty one":            {"", env{"TELEGRAM_BOT_TOKEN": " "}, nil},
+		"with a token of its own": {"channels: {telegram: {token: '1:b'}}", env{"TELEGRAM_BOT_TOKEN": "1:a"}, nil},
+		"under another name":      {"channels: {mine: {type: telegram, token: '1:b'}}", env{"TELEGRAM_BOT_TOKEN": "1:a"}, nil},
+		"used elsewhere":          {"web: {token: '${TELEGRAM_BOT_TOKEN}'}", env{"TELEGRAM_BOT_TOKEN": "1:a-long-text-of-some-kind-9f3"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := load(t, c.text, c.env).Warnings(slices.Collect(maps.Keys(c.env))...)
+			if c.text == "" {
+				got = slices.DeleteFunc(got, func(w string) bool { return strings.Contains(w, "is empty: the defaults count") })
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("want %d warnings, got %q", len(c.want), got)
+			}
+			for i, want := range c.want {
+				if !strings.Contains(got[i], want) {
+					t.Errorf("want %q in %q", want, got[i])
+				}
+			}
+		})
 	}
 }
 

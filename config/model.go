@@ -81,7 +81,7 @@ func (m *Model) complete(i int) {
 // meant, for the operator. names are the variables of the environment: one that
 // is nearly the name of another that is missing is told.
 func (c *Config) Warnings(names ...string) []string {
-	all := slices.Concat(c.origin.warned, c.misspelt(names), c.keyless())
+	all := slices.Concat(c.origin.warned, c.misspelt(names), c.idle(names), c.halfSaid())
 	if said := c.guessable(); said != "" {
 		all = append(all, said)
 	}

@@ -41,18 +41,82 @@ func wrapped(names []string, env func(string) (string, bool)) (all []string) {
 	return all
 }
 
-// keyless warns of a server that is named and not asked, since the key is what
-// makes a model of the variables.
-func (h Home) keyless() (all []string) {
+// halfSaid warns of a server that is named in the variables and not asked, since
+// the key is what makes a model of them, and of one that is asked for a model of
+// another.
+func (h Home) halfSaid() (all []string) {
 	env := h.origin.blank.env
 	if env == nil || !slices.Contains(h.variables(), "OPENAI_MODEL") {
 		return nil
 	}
-	for _, provider := range []string{"OPENAI", "ANTHROPIC"} {
-		key, _ := env(provider + "_API_KEY")
-		base, _ := env(provider + "_BASE_URL")
-		if key == "" && base != "" {
-			all = append(all, fmt.Sprintf("%s_BASE_URL is set, and without %s_API_KEY its server is not asked: a server that wants no key takes any text", provider, provider))
+	fromVariables := h.origin.root == nil || !slices.Contains(h.origin.root.keysOf("llm"), "models")
+	for _, v := range []struct{ provider, base, model string }{
+		{"OPENAI", openAIBase, openAIModel},
+		{"ANTHROPIC", anthropicBase, anthropicModel},
+	} {
+		key, _ := env(v.provider + "_API_KEY")
+		base, _ := env(v.provider + "_BASE_URL")
+		model, _ := env(v.provider + "_MODEL")
+		switch base = strings.TrimRight(strings.TrimSpace(base), "/"); {
+		case base == "":
+		case key == "":
+			all = append(all, fmt.Sprintf("%s_BASE_URL is set, and without %[1]s_API_KEY its server is not asked: a server that wants no key takes any text", v.provider))
+		case fromVariables && base != v.base && strings.TrimSpace(model) == "":
+			all = append(all, fmt.Sprintf("%s_BASE_URL is set and %[1]s_MODEL is not, so that the server is asked for %s: set %[1]s_MODEL to one that it has, such as deepseek-chat", v.provider, v.model))
+		}
+	}
+	return all
+}
+
+// idle warns of a platform's credentials that are set beside a configuration
+// that does not know the platform, in a line for each platform. names are the
+// variables of the environment.
+func (h Home) idle(names []string) (all []string) {
+	env := h.origin.blank.env
+	if env == nil {
+		return nil
+	}
+	var used, types []string
+	if h.origin.root != nil {
+		used, types = h.origin.root.uses(), h.origin.root.channelTypes()
+	}
+	names = slices.Concat(names, h.origin.named)
+	for _, platform := range []struct{ is, keys string }{
+		{"telegram", "TELEGRAM_BOT_TOKEN"},
+		{"discord", "DISCORD_BOT_TOKEN"},
+		{"feishu", "FEISHU_APP_ID FEISHU_APP_SECRET"},
+		{"dingtalk", "DINGTALK_CLIENT_ID DINGTALK_CLIENT_SECRET"},
+		{"qq", "QQ_APP_ID QQ_APP_SECRET"},
+	} {
+		if slices.Contains(types, platform.is) {
+			continue
+		}
+		for name := range strings.FieldsSeq(platform.keys) {
+			value, _ := env(name)
+			if strings.TrimSpace(value) != "" && slices.Contains(names, name) && !slices.Contains(used, name) {
+				all = append(all, fmt.Sprintf("%s is set, and nothing in the configuration uses it: bot init adds %s to it", name, platform.is))
+				break
+			}
+		}
+	}
+	return all
+}
+
+// channelTypes are the types of the channels of the file, also of those that
+// are off.
+func (n *node) channelTypes() (all []string) {
+	for _, p := range n.pairs {
+		if canonical(p.key) != "channels" {
+			continue
+		}
+		for _, channel := range p.value.pairs {
+			is := channel.key
+			for _, q := range channel.value.pairs {
+				if canonical(q.key) == "type" {
+					is = q.value.text
+				}
+			}
+			all = append(all, is)
 		}
 	}
 	return all

@@ -121,6 +121,7 @@ func mistakes() []mistake {
 		{"no vendor's key", []string{"ANTHROPIC_API_KEY=hunter2-hunter2"}, 0, []string{"begin with sk-ant-"}, ""},
 		{"no scheme", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=api.deepseek.com/v1"}, 2, []string{"OPENAI_BASE_URL: want a URL with http:// or https://"}, ""},
 		{"a full-width URL", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https：//api.deepseek.com/v1"}, 2, []string{"OPENAI_BASE_URL: holds the full-width ："}, ""},
+		{"an address without a model", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://api.deepseek.com/v1"}, 0, []string{"the server is asked for gpt-5-mini: set OPENAI_MODEL"}, ""},
 		{"an address without a key", []string{"OPENAI_BASE_URL=http://ollama:11434/v1"}, 0, []string{"without OPENAI_API_KEY its server is not asked"}, ""},
 
 		{"no web token", []string{"WEB_TOKEN="}, 2, []string{"web.token: the variable WEB_TOKEN is not set", "openssl rand -hex 16"}, ""},

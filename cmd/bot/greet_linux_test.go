@@ -27,7 +27,7 @@ func TestTokenIsShownToAPersonOnly(t *testing.T) {
 		"json, chosen": {format: "json", token: "a-chosen-token-令牌", at: "http://127.0.0.1:", login: "web.token"},
 		"in a container": {
 			format: "json", token: "a-chosen-token", env: []string{"container=podman"},
-			at: "publishes port ", login: "WEB_TOKEN in .env",
+			at: "only inside this container", login: "WEB_TOKEN in .env",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"magpie/config"
 	"magpie/internal/console"
+	"magpie/internal/front"
 )
 
 // greet says how to go on: to the person at the terminal with the link that logs
@@ -33,7 +35,7 @@ func (p *program) greeting(s *console.Server) string {
 	if !p.hasPage() {
 		return "\nMagpie is running. Health and metrics are at " + s.URL() + "\nCtrl-C stops it.\n\n"
 	}
-	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n"
+	text := "\nMagpie is running. Open the chat page:\n  " + s.LoginURL() + "\n" + elsewhere(p.cfg, s.URL(), contained())
 	if p.isOffline() {
 		text += "No model is configured, so the offline assistant answers. To use one:\n  " + p.modelHint() + "\n"
 	}
@@ -57,7 +59,31 @@ func pageAt(cfg *config.Config, at string, inContainer bool) string {
 	if err != nil {
 		return at
 	}
+	if shut(cfg) {
+		return at + ", " + fmt.Sprintf(shutIn, u.Port())
+	}
 	return fmt.Sprintf("http://127.0.0.1:%s of the host with our Compose file; else the address that publishes port %[1]s of this container", u.Port())
+}
+
+// shutIn goes on from an address that only the container itself can open.
+const shutIn = "only inside this container; set web.listen to 0.0.0.0:%s and web.token to open it from the host"
+
+// elsewhere says to the person at the terminal where the page is to be opened
+// besides, or why it cannot be.
+func elsewhere(cfg *config.Config, at string, inContainer bool) string {
+	if cfg.Web.PublicURL != "" {
+		return "  " + cfg.Web.PublicURL + "/ from elsewhere; it asks for the token\n"
+	}
+	if u, err := url.Parse(at); err == nil && inContainer && shut(cfg) {
+		return "  This is " + fmt.Sprintf(shutIn, u.Port()) + ".\n"
+	}
+	return ""
+}
+
+// shut says whether the page is open to this machine alone.
+func shut(cfg *config.Config) bool {
+	host, _, err := net.SplitHostPort(cfg.Web.Listen)
+	return err == nil && front.Local(host)
 }
 
 // tokenIn says where the token is to be found.

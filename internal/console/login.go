@@ -22,13 +22,13 @@ func loginWords(r *http.Request, status int) loginText {
 	if strings.HasPrefix(strings.ToLower(r.Header.Get("Accept-Language")), "zh") {
 		return loginText{
 			Lang: "zh-CN", Title: "登录 Magpie", Field: "令牌", Button: "登录",
-			Intro:   "请输入令牌。它在启动时显示在终端里,也保存在数据目录的 web.token 文件中。",
-			Problem: map[int]string{http.StatusForbidden: "令牌不正确。", http.StatusTooManyRequests: "尝试次数过多,请一分钟后再试。"}[status],
+			Intro:   "请输入令牌：用 Docker 时是 .env 里的 WEB_TOKEN；否则在数据目录的 web.token 文件里（启动时终端也会显示）。",
+			Problem: map[int]string{http.StatusForbidden: "令牌不正确。", http.StatusTooManyRequests: "尝试次数过多，请一分钟后再试。"}[status],
 		}
 	}
 	return loginText{
 		Lang: "en", Title: "Log in to Magpie", Field: "Token", Button: "Log in",
-		Intro:   "Enter the token. The bot shows it in its terminal when it starts, and keeps it in the file web.token of its data folder.",
+		Intro:   "Enter the token: WEB_TOKEN in .env with Docker, else the file web.token in the data folder (the terminal shows it at the start).",
 		Problem: map[int]string{http.StatusForbidden: "This is not the token.", http.StatusTooManyRequests: "Too many attempts. Wait a minute."}[status],
 	}
 }

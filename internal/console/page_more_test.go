@@ -167,7 +167,7 @@ func TestPageInChinese(t *testing.T) {
 		}
 		t.Skipf("this browser cannot be switched to Chinese, it says %s", lang)
 	}
-	br.Until("document.querySelector('#empty h2').textContent === '有什么可以帮您?' && document.querySelector('#text').placeholder.startsWith('输入消息')")
+	br.Until("document.querySelector('#empty h2').textContent === '有什么可以帮你？' && document.querySelector('#text').placeholder.startsWith('输入消息')")
 	if lang := br.Eval("document.documentElement.lang"); lang != "zh-CN" {
 		t.Errorf("the page says its language is %q", lang)
 	}
