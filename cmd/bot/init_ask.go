@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"magpie/internal/lineedit"
 	"magpie/internal/setup"
 )
 
@@ -180,7 +181,7 @@ func (a *asker) secret(text words, usual string) (string, error) {
 // question appears, since people paste fast, and is itself again after Ctrl-C.
 func (a *asker) hidden(question string) (string, error) {
 	fd := int(a.in.Fd())
-	was, err := term.MakeRaw(fd)
+	was, err := lineedit.Hush(a.in)
 	if err != nil {
 		return "", fmt.Errorf("hide the answer: %w", err)
 	}

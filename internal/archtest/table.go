@@ -68,7 +68,7 @@ func table() []row {
 		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
-			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/lineedit", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
 		}},
 	}...)
 }

@@ -118,6 +118,21 @@ func (t *Terminal) raw() error {
 	return nil
 }
 
+// Hush makes what is typed at a terminal unseen; lines and Ctrl-C stay what they
+// are. term.Restore takes it back.
+func Hush(f *os.File) (was *term.State, err error) {
+	fd := int(f.Fd())
+	if was, err = term.GetState(fd); err != nil {
+		return nil, err
+	}
+	mode, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return nil, err
+	}
+	mode.Lflag &^= unix.ECHO
+	return was, unix.IoctlSetTermios(fd, setTermios, mode)
+}
+
 // restore makes the terminal what it was, with the cursor where the rows began.
 func (t *Terminal) restore() {
 	if t.old == nil {
