@@ -51,8 +51,16 @@ func (h Home) keyless() (all []string) {
 	for _, provider := range []string{"OPENAI", "ANTHROPIC"} {
 		key, _ := env(provider + "_API_KEY")
 		base, _ := env(provider + "_BASE_URL")
+		model, _ := env(provider + "_MODEL")
 		if key == "" && base != "" {
 			all = append(all, fmt.Sprintf("%s_BASE_URL is set, and without %s_API_KEY its server is not asked: a server that wants no key takes any text", provider, provider))
+		}
+		switch {
+		case key != "" || strings.TrimSpace(model) == "":
+		case likeKey.MatchString(model):
+			all = append(all, fmt.Sprintf("%s_MODEL looks like a key, which belongs into %s_API_KEY", provider, provider))
+		case base == "":
+			all = append(all, fmt.Sprintf("%s_MODEL is set, and without %s_API_KEY it is not asked", provider, provider))
 		}
 	}
 	return all

@@ -129,6 +129,16 @@ func mistakes() []mistake {
 		{"a short web token", []string{"WEB_TOKEN=abcdefgh"}, 0, []string{"can be guessed", "openssl rand -hex 16"}, ""},
 		{"an example's web token", []string{"WEB_TOKEN=change-me-please-now"}, 0, []string{"web.token is the text of an example"}, ""},
 
+		{"a command for the web token", []string{"WEB_TOKEN=`openssl rand -hex 16`"}, 2, []string{"web.token: is a command"}, ""},
+		{"a row of keys", []string{"WEB_TOKEN=qwertyuiopasdfgh"}, 0, []string{"web.token is made of rows of keys"}, ""},
+		{"a query in the address", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://x.example/v1?key=hunter2"}, 2, []string{"OPENAI_BASE_URL: want it without ? and #"}, ""},
+		{"a password in the address", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://me:hunter2@llm.lan/v1"}, 2, []string{"OPENAI_BASE_URL: want it without a user"}, ""},
+		{"a model without a key", []string{"OPENAI_MODEL=gpt-4o"}, 0, []string{"OPENAI_MODEL is set, and without OPENAI_API_KEY"}, ""},
+		{"a key for the model", []string{"OPENAI_API_KEY=k", "OPENAI_MODEL=sk-proj-hunter2"}, 2, []string{"OPENAI_MODEL: looks like a key"}, ""},
+		{"a full-width proxy", []string{"HTTPS_PROXY=127.0.0.1：7890"}, 2, []string{"HTTPS_PROXY: holds the full-width ："}, ""},
+		{"hosts in brackets", []string{"WEB_HOSTS=[a.example.org, b.example.org]"}, 0, nil, ""},
+		{"an ambiguous zone", []string{"TIMEZONE=CST"}, 2, []string{"perhaps Asia/Shanghai, or America/Chicago?"}, ""},
+
 		{"a misspelt zone", []string{"TIMEZONE=Asia/Shangai"}, 2, []string{"timezone: want an IANA name", "did you mean Asia/Shanghai?"}, ""},
 		{"a city", []string{"TIMEZONE=北京"}, 2, []string{"did you mean Asia/Shanghai?"}, ""},
 		{"an English city", []string{"TIMEZONE=Munich"}, 2, []string{"did you mean Europe/Berlin?"}, ""},
