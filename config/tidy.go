@@ -35,10 +35,17 @@ func wrapped(names []string, env func(string) (string, bool)) (all []string) {
 		is, _ := env(name)
 		meant, _ := neat(name)
 		if _, what := paste.Trim(name, is); is != meant && strings.TrimSpace(is) != "" {
-			all = append(all, fmt.Sprintf("%s: %s around the value are left out: write %s=… without them", name, what, name))
+			all = append(all, fmt.Sprintf("%s: %s around the value %s left out: write %s=… without", name, what, are(what), name))
 		}
 	}
 	return all
+}
+
+func are(what string) string {
+	if strings.HasSuffix(what, "s") {
+		return "are"
+	}
+	return "is"
 }
 
 // keyless warns of a server that is named and not asked, since the key is what

@@ -110,6 +110,7 @@ func mistakes() []mistake {
 		{"Bot before it", []string{"DISCORD_BOT_TOKEN=Bot a.b.c"}, 2, []string{`begins with "Bot "`}, ""},
 		{"another id", []string{"FEISHU_APP_ID=ou_1", "FEISHU_APP_SECRET=s"}, 2, []string{"expected the form cli_0123456789abcdef"}, ""},
 		{"id for secret", []string{"FEISHU_APP_ID=cli_a", "FEISHU_APP_SECRET=cli_a"}, 2, []string{"app_secret: is an App ID"}, ""},
+		{"the same for both", []string{"DINGTALK_CLIENT_ID=dinghunter2", "DINGTALK_CLIENT_SECRET=dinghunter2"}, 2, []string{"client_secret: is the same as client_id"}, ""},
 		{"letters for digits", []string{"QQ_APP_ID=abc", "QQ_APP_SECRET=s"}, 2, []string{"channels.qq.app_id: want digits only"}, ""},
 		{"an example's token", []string{"TELEGRAM_BOT_TOKEN=123456:ABC-the-token-you-got"}, 2, []string{"is the text of an example"}, ""},
 		{"your-token", []string{"DISCORD_BOT_TOKEN=your-token-here"}, 2, []string{"is the text of an example"}, ""},
@@ -129,7 +130,7 @@ func mistakes() []mistake {
 		{"a short web token", []string{"WEB_TOKEN=abcdefgh"}, 0, []string{"can be guessed", "openssl rand -hex 16"}, ""},
 		{"an example's web token", []string{"WEB_TOKEN=change-me-please-now"}, 0, []string{"web.token is the text of an example"}, ""},
 
-		{"a command for the web token", []string{"WEB_TOKEN=`openssl rand -hex 16`"}, 2, []string{"web.token: is a command"}, ""},
+		{"a command for the web token", []string{"WEB_TOKEN=`openssl rand -hex 16`"}, 2, []string{"web.token: holds a command"}, ""},
 		{"a row of keys", []string{"WEB_TOKEN=qwertyuiopasdfgh"}, 0, []string{"web.token is made of rows of keys"}, ""},
 		{"a query in the address", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://x.example/v1?key=hunter2"}, 2, []string{"OPENAI_BASE_URL: want it without ? and #"}, ""},
 		{"a password in the address", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://me:hunter2@llm.lan/v1"}, 2, []string{"OPENAI_BASE_URL: want it without a user"}, ""},
