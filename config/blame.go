@@ -11,6 +11,10 @@ import (
 // it may be a word of the message.
 const tellingLength = 8
 
+// examples are those of our own messages: a value that is one is no secret, and
+// without it they would teach nothing.
+const examples = "https://bot.example.org *.example.org 127.0.0.1:18990 172.16.0.0/12 https://oss-cn-hangzhou.aliyuncs.com"
+
 // blame adds to a message about a value what the variables in it hold, and
 // takes their values out of the message. written is the value as it stands in
 // the file; without a variable the message stays as it is.
@@ -21,7 +25,7 @@ func blame(written string, env func(string) (string, bool), said string) string 
 		value, ok := env(name)
 		if ok && value != "" {
 			said = strings.ReplaceAll(said, strconv.Quote(value), strconv.Quote("${"+name+"}"))
-			if len(value) >= tellingLength {
+			if len(value) >= tellingLength && !strings.Contains(examples, value) {
 				said = strings.ReplaceAll(said, value, "${"+name+"}")
 			}
 		}

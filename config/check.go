@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,6 +31,7 @@ func (c *checker) all() {
 	c.exec()
 	c.security()
 	c.web()
+	c.proxies()
 }
 
 // bad reports a problem at the place of a key, or of the section around it.
@@ -106,12 +106,8 @@ func (c *checker) bus() {
 	if (b.TLS.Cert == "") != (b.TLS.Key == "") {
 		c.bad("bus.tls", "cert and key belong together: give both or none")
 	}
-	for _, server := range strings.Split(b.URL, ",") {
-		if u, err := url.Parse(strings.TrimSpace(server)); b.URL != "" &&
-			(err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme)) {
-			c.bad("bus.url", "want nats://host:port, several with commas between them")
-			break
-		}
+	if said := busAddresses(b.URL); said != "" {
+		c.bad("bus.url", "%s", said)
 	}
 	if b.URL != "" {
 		return
@@ -143,8 +139,8 @@ func (c *checker) agent() {
 func (c *checker) media() {
 	t := c.cfg.Media.Transcribe
 	switch {
-	case t.BaseURL != "" && !httpURL(t.BaseURL):
-		c.bad("media.transcribe.base_url", "want a URL with http:// or https://")
+	case t.BaseURL != "" && noURL(t.BaseURL) != "":
+		c.bad("media.transcribe.base_url", "%s", noURL(t.BaseURL))
 	case (t.BaseURL == "") != (t.Model == ""):
 		c.bad("media.transcribe", "base_url and model belong together: give both or none")
 	}
@@ -162,12 +158,12 @@ func (c *checker) media() {
 		if !strings.Contains(at, "://") { // the scheme may be left out
 			at = "https://" + at
 		}
-		if !httpURL(at) {
+		if noURL(at) != "" {
 			c.bad("media.oss.endpoint", "want an address such as https://oss-cn-hangzhou.aliyuncs.com")
 		}
 	}
-	if o.PublicBaseURL != "" && !httpURL(o.PublicBaseURL) {
-		c.bad("media.oss.public_base_url", "want a URL with http:// or https://")
+	if said := noURL(o.PublicBaseURL); o.PublicBaseURL != "" && said != "" {
+		c.bad("media.oss.public_base_url", "%s", said)
 	}
 }
 
@@ -200,15 +196,12 @@ func (c *checker) security() {
 func zoneHint(said string) string {
 	meant, sure := zone.Meant(said)
 	switch {
+	case strings.EqualFold(strings.TrimSpace(said), "CST"): // China's, and America's
+		return "; perhaps Asia/Shanghai, or America/Chicago?"
 	case meant == "":
 		return ""
 	case sure || near.Distance(strings.ToLower(cut(said)), strings.ToLower(meant)) <= 3:
 		return fmt.Sprintf("; did you mean %s?", meant)
 	}
 	return fmt.Sprintf("; perhaps %s?", meant)
-}
-
-func httpURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

@@ -36,6 +36,9 @@ func (c *checker) models() {
 		if odd := paste.Odd(m.Model); odd != "" {
 			c.bad(at("model"), "%s", odd)
 		}
+		if likeKey.MatchString(m.Model) {
+			c.bad(at("model"), "looks like a key, which belongs into %s: want the name that the server has for the model", at("api_key"))
+		}
 		if m.Model == "" {
 			c.bad(key+".model", "is required: the name that the server has for the model")
 		}
@@ -53,8 +56,8 @@ func (c *checker) base(key string, m Model) {
 	switch {
 	case odd != "":
 		c.bad(key, "%s", odd)
-	case !httpURL(m.BaseURL):
-		c.bad(key, "want a URL with http:// or https://")
+	case noBase(m.BaseURL) != "":
+		c.bad(key, "%s", noBase(m.BaseURL))
 	case m.Provider == Anthropic && strings.HasSuffix(path(m.BaseURL), "/v1"):
 		c.bad(key, "want it without /v1, for example %s", anthropicBase)
 	case strings.HasSuffix(path(m.BaseURL), "/chat/completions"):
@@ -94,10 +97,13 @@ func (c *checker) tools() {
 	if s.Provider == "searxng" && s.BaseURL == "" {
 		c.bad("tools.web.search.base_url", "is required for searxng")
 	}
-	if s.BaseURL != "" && !httpURL(s.BaseURL) {
-		c.bad("tools.web.search.base_url", "want a URL with http:// or https://")
+	if said := noURL(s.BaseURL); s.BaseURL != "" && said != "" {
+		c.bad("tools.web.search.base_url", "%s", said)
 	}
 }
+
+// likeKey: the beginnings of keys of well-known servers.
+var likeKey = regexp.MustCompile(`^(sk-|pk-|rk-|gsk_|xai-|AIza|nvapi-|hf_|tgp_|csk-|pplx-|(?i:bearer ))`)
 
 var (
 	toolName     = regexp.MustCompile(`^-?[A-Za-z0-9_*-]{1,64}$`)

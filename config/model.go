@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"magpie/chat"
+	"magpie/internal/front"
 )
 
 // LLM is the section llm. After Load there is at least one model; the first is
@@ -88,7 +90,15 @@ func (c *Config) Warnings(names ...string) []string {
 	if c.Blank {
 		all = append(all, c.File+" is empty: the defaults count; write {} into it when they are meant")
 	}
+	for _, entry := range c.Web.TrustedProxies {
+		if p, err := front.ParseProxy(entry); err == nil && p.Bits() == 0 {
+			all = append(all, "web.trusted_proxies holds every address, so that anybody can say to be somebody else: give the address of the proxy alone")
+		}
+	}
 	for _, m := range c.LLM.Models {
+		if strings.ContainsFunc(m.Model, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' }) {
+			all = append(all, fmt.Sprintf("model %s: its name for the server holds a blank or a comma: one model has one name, such as %s; several stand in llm.models", m.Provider, openAIModel))
+		}
 		if m.keyMissing() {
 			all = append(all, fmt.Sprintf("model %s: %s wants a key: set api_key or %s_API_KEY", m.Name, m.BaseURL, strings.ToUpper(m.Provider)))
 		} else if said := m.foreignKey(); said != "" {

@@ -90,20 +90,29 @@ func byText(v reflect.Value) map[string]reflect.Value {
 	return all
 }
 
-// withoutPassword hides what stands before the @ of every address of a list
-// of URLs.
+// withoutPassword hides what stands before the @ and behind the ? of every
+// address of a list of URLs.
 func withoutPassword(s string) string {
-	if !strings.Contains(s, "://") || !strings.Contains(s, "@") {
+	if !strings.Contains(s, "://") || !strings.ContainsAny(s, "@?") {
 		return s
 	}
 	parts := strings.Split(s, ",")
 	for i, part := range parts {
-		if u, err := url.Parse(strings.TrimSpace(part)); err != nil {
+		u, err := url.Parse(strings.TrimSpace(part))
+		switch {
+		case err != nil && strings.Contains(s, "@"):
 			parts[i] = "***"
-		} else if u.User != nil {
+		case err != nil || u.Scheme == "" || u.Host == "":
+		case u.User != nil || u.RawQuery != "":
 			scheme, rest, _ := strings.Cut(part, "://")
-			_, host, _ := strings.Cut(rest, "@")
-			parts[i] = scheme + "://***@" + host
+			if u.User != nil {
+				_, rest, _ = strings.Cut(rest, "@")
+				rest = "***@" + rest
+			}
+			if before, _, query := strings.Cut(rest, "?"); query {
+				rest = before + "?***"
+			}
+			parts[i] = scheme + "://" + rest
 		}
 	}
 	return strings.Join(parts, ",")

@@ -35,10 +35,17 @@ func wrapped(names []string, env func(string) (string, bool)) (all []string) {
 		is, _ := env(name)
 		meant, _ := neat(name)
 		if _, what := paste.Trim(name, is); is != meant && strings.TrimSpace(is) != "" {
-			all = append(all, fmt.Sprintf("%s: %s around the value are left out: write %s=… without them", name, what, name))
+			all = append(all, fmt.Sprintf("%s: %s around the value %s left out: write %s=… without", name, what, are(what), name))
 		}
 	}
 	return all
+}
+
+func are(what string) string {
+	if strings.HasSuffix(what, "s") {
+		return "are"
+	}
+	return "is"
 }
 
 // halfSaid warns of a server that is named in the variables and not asked, since
@@ -63,6 +70,13 @@ func (h Home) halfSaid() (all []string) {
 			all = append(all, fmt.Sprintf("%s_BASE_URL is set, and without %[1]s_API_KEY its server is not asked: a server that wants no key takes any text", v.provider))
 		case fromVariables && base != v.base && strings.TrimSpace(model) == "":
 			all = append(all, fmt.Sprintf("%s_BASE_URL is set and %[1]s_MODEL is not, so that the server is asked for %s: set %[1]s_MODEL to one that it has, such as deepseek-chat", v.provider, v.model))
+		}
+		switch {
+		case key != "" || strings.TrimSpace(model) == "":
+		case likeKey.MatchString(model):
+			all = append(all, fmt.Sprintf("%s_MODEL looks like a key, which belongs into %[1]s_API_KEY", v.provider))
+		case base == "":
+			all = append(all, fmt.Sprintf("%s_MODEL is set, and without %[1]s_API_KEY it is not asked", v.provider))
 		}
 	}
 	return all

@@ -118,7 +118,7 @@ func (s *MCPServers) decode(d *decoder, n *node, key string) {
 			d.add(n, key, "the name %s is given twice", m.Name)
 		case (m.Command == "") == (m.URL == ""):
 			d.add(n, key, "want either command or url")
-		case m.URL != "" && !httpURL(m.URL):
+		case m.URL != "" && noURL(m.URL) != "":
 			d.add(n, join(key, "url"), "want a URL with http:// or https://")
 		}
 		places[m.Name] = true

@@ -68,10 +68,26 @@ func (s *Names) decode(d *decoder, n *node, key string) {
 	}
 	*s = nil
 	for _, text := range all {
+		if inside, ok := bracketed(text); ok {
+			text = inside
+		}
 		*s = append(*s, strings.FieldsFunc(text, func(r rune) bool {
 			return unicode.IsSpace(r) || strings.ContainsRune(",;，、；", r)
 		})...)
 	}
+}
+
+// bracketed is what stands in the brackets of a list that one text holds: what
+// the file teaches, written into a variable. Those of [::1] are its own.
+func bracketed(text string) (inside string, ok bool) {
+	text = strings.TrimSpace(text)
+	inside, open := strings.CutPrefix(text, "[")
+	inside, closed := strings.CutSuffix(inside, "]")
+	_, err := netip.ParseAddr(inside)
+	if !open || !closed || err == nil || strings.Index(inside, "]") < strings.Index(inside, "[") {
+		return "", false
+	}
+	return strings.NewReplacer(`"`, " ", "'", " ").Replace(inside), true
 }
 
 // The shortest tokens that are taken where others can try them, and that are
@@ -91,6 +107,8 @@ func (c *Config) guessable() string {
 		return "web.token is the text of an example, which everybody knows: " + makeToken
 	case utf8.RuneCountInString(token) < goodToken:
 		return fmt.Sprintf("web.token has fewer than %d characters and can be guessed: %s", goodToken, makeToken)
+	case paste.Guessable(token):
+		return "web.token is made of rows of keys, repetitions or well-known words and can be guessed: " + makeToken
 	}
 	return ""
 }
@@ -102,6 +120,9 @@ func (c *checker) web() {
 	host, port, err := net.SplitHostPort(w.Listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
+	}
+	if err == nil && !listenable(host) {
+		c.bad("web.listen", "want an address of this machine before the port, such as 127.0.0.1 or 0.0.0.0 for all of them, got %s", c.got("web.listen"))
 	}
 	switch n := utf8.RuneCountInString(string(w.Token)); {
 	case err != nil:
@@ -145,6 +166,16 @@ func (c *checker) entry(key, entry string, err error) {
 		}
 	}
 	c.bad(key, "%v, got %s", err, c.got(key))
+}
+
+// listenable: a name is looked up only when the program starts, but * and 0,
+// which other programs take for every address, are none.
+func listenable(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil || host == "" {
+		return true
+	}
+	_, err := front.ParseHost(host)
+	return err == nil && strings.ContainsFunc(host, unicode.IsLetter)
 }
 
 func loopback(host string) bool {

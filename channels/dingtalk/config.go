@@ -75,6 +75,8 @@ func (c *Config) complete() error {
 		errs = append(errs, errors.New("client_secret: missing; "+where+" (Client Secret, formerly AppSecret)"))
 	case paste.Foreign(string(c.ClientSecret)) != "":
 		errs = append(errs, fmt.Errorf("client_secret: %s", paste.Foreign(string(c.ClientSecret))))
+	case string(c.ClientSecret) == c.ClientID:
+		errs = append(errs, errors.New("client_secret: is the same as client_id; "+where+" (Client Secret, formerly AppSecret)"))
 	case strings.ContainsFunc(string(c.ClientSecret), func(r rune) bool { return r <= ' ' || r > '~' }):
 		errs = append(errs, errors.New("client_secret: holds blanks or other characters that no Client Secret has"))
 	}

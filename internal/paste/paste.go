@@ -41,7 +41,7 @@ func Trim(name, value string) (clean, what string) {
 			pair := []rune(q)
 			inner, ok := strings.CutPrefix(clean, string(pair[0]))
 			inner, end := strings.CutSuffix(inner, string(pair[1]))
-			if ok && end {
+			if ok && end && (q != "``" || !strings.ContainsFunc(inner, unicode.IsSpace)) { // `openssl rand` is a command
 				note("quotes")
 				clean = inner
 				break
@@ -89,6 +89,9 @@ func Odd(value string) string {
 	}
 	if strings.Contains(value, "$(") || strings.HasPrefix(value, "`") || shellVariable.MatchString(value) {
 		return "holds a command or a variable of a shell, which is not replaced here: write what it stands for"
+	}
+	if command.MatchString(value) {
+		return "is a command, which is not run here: run it, and write what it prints"
 	}
 	return ""
 }

@@ -32,6 +32,9 @@ func Known(name string) bool {
 	return err == nil
 }
 
+// listed is (UTC+08:00) Beijing, Chongqing, Hong Kong.
+var listed = regexp.MustCompile(`^[(（]((?i:utc|gmt)[^()（）]*)[)）]([^()（）]{0,200})$`)
+
 // longest bounds what is compared, in bytes.
 const longest = 64
 
@@ -40,6 +43,13 @@ const longest = 64
 func Meant(said string) (name string, sure bool) {
 	said, _ = paste.Trim("", said)
 	said = paste.Folded(said)
+	if m := listed.FindStringSubmatch(said); m != nil { // as Windows lists them
+		for _, part := range append(strings.Split(m[2], ","), m[1]) {
+			if name, sure := Meant(part); name != "" {
+				return name, sure
+			}
+		}
+	}
 	if len(said) > longest || said == "" {
 		return "", false
 	}

@@ -26,6 +26,14 @@ func TestMeant(t *testing.T) {
 			}
 		}
 	}
+	for said, want := range map[string]string{
+		"(UTC+08:00) Beijing, Chongqing, Hong Kong, Urumqi": "Asia/Shanghai", "(UTC+08:00) Beijing": "Asia/Shanghai", "(GMT+8) 北京，重庆，香港特别行政区": "Asia/Shanghai", "（UTC+08:00）北京": "Asia/Shanghai",
+		"(UTC+01:00) Amsterdam, Berlin, Bern, Rome": "Europe/Amsterdam", "(UTC+09:00) Osaka, Sapporo, Tokyo": "Asia/Tokyo", "(UTC-05:00) Eastern Time": "America/New_York", "(UTC+08:00)": "Asia/Shanghai", "(UTC+08:00) Mars/Olympus": "Asia/Shanghai",
+	} {
+		if got, _ := zone.Meant(said); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
 	for _, nonsense := range []string{"", "Mars/Olympus", "Mars/Base", "UTC+27", "火星", strings.Repeat("a/", 1000), "hunter2 hunter2", "sk-1234567890"} {
 		if got, _ := zone.Meant(nonsense); got != "" {
 			t.Errorf("%q: %q, want nothing", nonsense, got)
