@@ -138,6 +138,7 @@ func (p *program) talk(ctx context.Context, cfg *config.Config, bot console.Runn
 	client := bot.Client()
 	defer client.CloseIdleConnections()
 	o.BaseURL, o.Token, o.HTTP, o.Out, o.History = bot.URL, bot.Token, client, p.out, filepath.Join(cfg.DataDir, "chat_history")
+	o.Err = p.err
 	err := termchat.Run(ctx, o)
 	if errors.Is(err, termchat.ErrUnauthorized) {
 		return fmt.Errorf("the bot at %s has another token: run bot chat with that bot's configuration, or set web.token: %w", bot.URL, err)

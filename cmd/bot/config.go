@@ -44,6 +44,10 @@ func (p *program) warn(cfg *config.Config) {
 		return
 	}
 	for _, w := range cfg.Warnings(variableNames()...) {
+		if p.log != nil {
+			p.log.Warn("configuration", "problem", w)
+			continue
+		}
 		fmt.Fprintln(p.err, "warning:", w)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	_ "time/tzdata" // zones of reminders on machines without a zone database
@@ -31,6 +32,9 @@ type program struct {
 	// started is set once a command has understood its arguments: what fails
 	// before is wrong usage.
 	started bool
+	// log says the last error of a command that logs in JSON; nil = it is said
+	// in plain text.
+	log *slog.Logger
 }
 
 // gcPercent keeps the heap at 1.6 times what is live: a bot idles most of its

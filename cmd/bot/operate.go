@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"magpie/config"
 	"magpie/internal/app"
@@ -51,7 +52,7 @@ func (p *program) operate(ctx context.Context, name string, in, out any) error {
 // container, for example.
 func (p *program) running(ctx context.Context, cfg *config.Config) (console.Running, bool, error) {
 	if bot, ok := console.FindRunning(cfg.DataDir); ok {
-		return bot, true, nil
+		return bot, true, alive(ctx, bot)
 	}
 	bot := console.At(cfg.DataDir, cfg.Web.Listen)
 	if !p.answers(ctx, bot) {
@@ -61,6 +62,24 @@ func (p *program) running(ctx context.Context, cfg *config.Config) (console.Runn
 	bot.Token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token)
 	return bot, err == nil, err
 }
+
+// alive fails when the bot answers not even the shortest question: one that
+// hangs would keep a command waiting for ever. What is asked after that may
+// take its time.
+func alive(ctx context.Context, bot console.Running) error {
+	ctx, cancel := context.WithTimeout(ctx, aliveTimeout)
+	defer cancel()
+	client := bot.Client()
+	defer client.CloseIdleConnections()
+	resp, err := get(ctx, client, bot.URL+"/healthz")
+	if err != nil {
+		return fmt.Errorf("the bot at %s runs but does not answer: %w", bot.URL, asked(err))
+	}
+	return resp.Body.Close()
+}
+
+// aliveTimeout has room for a bot on a busy machine.
+const aliveTimeout = 10 * time.Second
 
 // maxAnswer bounds an answer of the running bot, in bytes.
 const maxAnswer = 16 << 20

@@ -32,6 +32,8 @@ func (p *program) main(ctx context.Context, args []string) int {
 	switch {
 	case err == nil:
 		return exitDone
+	case p.log != nil:
+		return p.logged(err)
 	case errors.As(err, &wrong):
 		fmt.Fprintln(p.err, wrong)
 		return exitUsage
@@ -41,6 +43,21 @@ func (p *program) main(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	fmt.Fprintf(p.err, "bot: %v\n", err)
+	return exitFailed
+}
+
+// logged says the last error in the log, whose readers want no other lines.
+func (p *program) logged(err error) int {
+	if wrong, ok := errors.AsType[*config.Error](err); ok {
+		for line := range strings.Lines(wrong.Error()) {
+			p.log.Error("configuration", "problem", strings.TrimSuffix(line, "\n"))
+		}
+		return exitUsage
+	}
+	p.log.Error("the bot ends", "err", err)
+	if errors.Is(err, errUsage) {
+		return exitUsage
+	}
 	return exitFailed
 }
 

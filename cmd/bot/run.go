@@ -49,6 +49,9 @@ func (p *program) runBot(ctx context.Context, wanted []string) error {
 		return err
 	}
 	cfg, _, err := p.load()
+	if cfg != nil && cfg.Log.Format == "json" { // also when the rest of it is wrong
+		p.log = newLog(p.err, cfg.Log, p.env)
+	}
 	if err != nil {
 		p.warn(cfg)
 		return err

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,5 +112,54 @@ func TestTypedAs(t *testing.T) {
 		if got := typedAs(path); got != want {
 			t.Errorf("typedAs(%q) = %q, want %q", path, got, want)
 		}
+	}
+}
+
+// In a log of JSON every line is, also the last error; that of a text log is
+// plain.
+func TestLogOfTheLastError(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	taken := fmt.Sprintf("web: {listen: '%s'}\n", l.Addr())
+	for name, c := range map[string]struct {
+		config, args string
+		code         int
+		want         []string
+		plain        bool
+	}{
+		"a taken port":        {"log: {format: json}\n" + taken, "run", exitFailed, []string{"the port is taken"}, false},
+		"a taken port, text":  {taken, "run", exitFailed, []string{"bot: web.listen", "the port is taken"}, true},
+		"a configuration":     {"log: {format: json}\ntimezon: x\nwbe: {}\n", "run", exitUsage, []string{"did you mean timezone?", "did you mean web?"}, false},
+		"without the command": {"log: {format: json}\ntimezon: x\n", "", exitUsage, []string{"did you mean timezone?"}, false},
+		"roles":               {"log: {format: json}\n", "run --roles agent", exitUsage, []string{"needs an external bus"}, false},
+		"no YAML":             {"log: {format: json\n", "run", exitUsage, []string{"config.yaml:"}, true},
+		"another command":     {"log: {format: json}\n" + taken, "session show", exitUsage, []string{"bot: want"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(c.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, _, errs := run(t, dir, nil, strings.Fields(c.args)...)
+			if code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			for _, want := range c.want {
+				if strings.Count(errs, want) != 1 {
+					t.Errorf("want %q once in\n%s", want, errs)
+				}
+			}
+			plain := false
+			for line := range strings.Lines(errs) {
+				plain = plain || !json.Valid([]byte(line))
+			}
+			if plain != c.plain {
+				t.Errorf("plain lines: %v, want %v:\n%s", plain, c.plain, errs)
+			}
+		})
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"magpie/chat"
@@ -55,41 +57,79 @@ func (s *Server) Running() Running {
 }
 
 // Client asks the program on the first way that leads to it. Requests have no
-// bound but their context's.
+// bound but their context's; one whose time is over names the ways, too.
 func (r Running) Client() *http.Client {
+	a := &asking{}
 	// Without the default transport's proxy: the bot is on this machine.
-	return &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dial(ctx) },
-	}}
+	a.Transport = &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, tried, err := r.dial(ctx)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.tried = tried
+			return conn, err
+		},
+	}
+	return &http.Client{Transport: a}
 }
 
-// Unreached: on no way there was a program that listens.
+// asking is a transport that remembers the ways it has tried.
+type asking struct {
+	*http.Transport
+	mu    sync.Mutex
+	tried []string // of the newest connection
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *asking) RoundTrip(req *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := a.Transport.RoundTrip(req)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return resp, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.tried) == 0 {
+		return nil, err
+	}
+	last := len(a.tried) - 1
+	tried := slices.Clone(a.tried)
+	tried[last] += " in " + time.Since(began).Round(100*time.Millisecond).String()
+	return nil, &Unreached{Tried: tried}
+}
+
+// Unreached: on no way there was a program that listens and answers.
 type Unreached struct {
 	Tried []string // each way with what was wrong
 }
 
 func (u *Unreached) Error() string {
 	if len(u.Tried) == 1 {
-		_, why, _ := strings.Cut(u.Tried[0], ": ")
-		return why
+		if way, why, _ := strings.Cut(u.Tried[0], ": "); filepath.Base(way) != SocketFile { // the URL says it
+			return why
+		}
 	}
 	return "tried " + strings.Join(u.Tried, "; ")
 }
 
-func (r Running) dial(ctx context.Context) (net.Conn, error) {
-	wrong := &Unreached{Tried: r.tried}
+// dial returns a connection on the first way that there is, and what is to be
+// said of the ways when nobody answers on it.
+func (r Running) dial(ctx context.Context) (conn net.Conn, tried []string, err error) {
+	tried = slices.Clone(r.tried)
 	for _, w := range r.ways {
 		conn, err := w.dial(ctx)
 		if err == nil {
-			return conn, nil
+			return conn, append(tried, w.address+": "+noAnswer), nil
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, append(tried, w.address+": "+noAnswer), ctx.Err()
 		}
-		wrong.Tried = append(wrong.Tried, w.address+": "+reason(err))
+		tried = append(tried, w.address+": "+reason(err))
 	}
-	return nil, wrong
+	return nil, tried, &Unreached{Tried: tried}
 }
+
+const noAnswer = "no answer"
 
 func (w way) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWait)
@@ -109,7 +149,7 @@ func (w way) dial(ctx context.Context) (net.Conn, error) {
 // reason is why an operation failed, without what it was about.
 func reason(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Timeout() {
-		return "no answer"
+		return noAnswer
 	}
 	if call, ok := errors.AsType[*os.SyscallError](err); ok {
 		return call.Err.Error()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"magpie/chat"
 	"magpie/internal/console"
@@ -172,6 +173,56 @@ func TestUnreached(t *testing.T) {
 			if !strings.HasPrefix(wrong.Tried[i], want[i]) || len(want) > 1 && !strings.Contains(err.Error(), wrong.Tried[i]) {
 				t.Errorf("%s: %q, want %q", listen, wrong.Tried, want)
 			}
+		}
+	}
+}
+
+// A program that takes a connection and does not answer, as one that hangs, is
+// said by the way it was asked on.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, socket := range []bool{true, false} {
+		dir := t.TempDir()
+		s, err := console.New(console.Config{Listen: "127.0.0.1:0", Token: secret, Key: []byte("k")})
+		if err == nil {
+			err = s.Listen(t.Context()) // and never Run
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := s.Announce(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, console.SocketFile)
+		if !socket {
+			if err := errors.Join(os.Remove(path), leaveSocket(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bot, _ := console.FindRunning(dir)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, bot.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := bot.Client().Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		want := "tried " + path + ": no answer in "
+		if !socket {
+			want = "tried " + path + ": connection refused; " + strings.TrimPrefix(bot.URL, "http://") + ": no answer in "
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q in %v", want, err)
+		}
+		cancel()
+		end()
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		if err := s.Run(stopped); err != nil { // closes what it listens on
+			t.Error(err)
 		}
 	}
 }

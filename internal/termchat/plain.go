@@ -22,10 +22,12 @@ type plain struct {
 	last   *message          // the newest message with buttons
 	asked  questions         // that wait for an answer
 	shown  map[string]string // text by id: what changes only its buttons is not said again
+	away   away
+	draft  string // what is written of a message that has not come yet
 }
 
 func newPlain(o Options, c *client) *plain {
-	return &plain{o: o, client: c, events: make(chan event), synced: make(chan struct{}), lines: make(chan string), shown: map[string]string{}}
+	return &plain{o: o, client: c, events: make(chan event), synced: make(chan struct{}), lines: make(chan string), shown: map[string]string{}, away: away{o: o, tooLong: make(chan struct{})}}
 }
 
 const (
@@ -41,6 +43,7 @@ const (
 // event implements half of Run's contract: what stood there before is not
 // shown, everything after goes to talk.
 func (p *plain) event(ctx context.Context, e event) error {
+	p.away.note(e)
 	select {
 	case <-p.synced:
 	default:
@@ -62,6 +65,8 @@ func (p *plain) event(ctx context.Context, e event) error {
 func (p *plain) talk(ctx context.Context) error {
 	select {
 	case <-p.synced:
+	case <-p.away.tooLong:
+		return p.away.error("nothing was sent to it")
 	case <-ctx.Done():
 		return nil
 	}
@@ -77,6 +82,8 @@ func (p *plain) talk(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return nil
+			case <-p.away.tooLong:
+				return p.away.error("nothing is waited for from it")
 			case e := <-p.events:
 				if err := p.show(ctx, e); err != nil {
 					return err
@@ -157,6 +164,8 @@ func (p *plain) ask(ctx context.Context, line string) error {
 				return errNoAnswer
 			}
 			return nil
+		case <-p.away.tooLong:
+			return p.abandon(stored)
 		case err := <-sent:
 			stored, sent = true, nil
 			if err != nil {
@@ -222,11 +231,29 @@ func (p *plain) delivery(line string) func(ctx context.Context) error {
 	return func(ctx context.Context) error { return p.client.send(ctx, line) }
 }
 
+// abandon ends the wait for an answer of a bot that is gone: what it has
+// written of it is shown.
+func (p *plain) abandon(stored bool) error {
+	if text := visible(strings.TrimRight(p.draft, "\n")); text != "" {
+		if _, err := io.WriteString(p.o.Out, text+"\n"); err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	if stored {
+		return p.away.error("it has stored the message, and answers it after its next start")
+	}
+	return p.away.error("if it has taken the message, that is stored and answered after its next start, else send it again")
+}
+
 func (p *plain) show(ctx context.Context, e event) error {
+	if e.kind == evLive && e.live.Text != "" {
+		p.draft = e.live.Text
+	}
 	if e.kind != evMessage {
 		return nil
 	}
 	m := e.message
+	p.draft = ""
 	p.asked.note(m)
 	if len(m.Buttons) > 0 {
 		p.last = &m

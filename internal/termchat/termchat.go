@@ -28,7 +28,10 @@ type Options struct {
 	Token   chat.Secret // of the console
 	In      io.Reader   // nil = os.Stdin
 	Out     io.Writer   // nil = os.Stdout
-	Chat    string      // conversation; "" = "terminal". 1 to 64 of A–Z a–z 0–9 _ -
+	// Err is told when the connection is gone and when it is back, unless there
+	// is a terminal, which shows it itself. nil = nobody.
+	Err  io.Writer
+	Chat string // conversation; "" = "terminal". 1 to 64 of A–Z a–z 0–9 _ -
 	// History is the file that keeps what was typed; "" keeps nothing. Only
 	// used on a terminal.
 	History string
@@ -38,6 +41,9 @@ type Options struct {
 	// Wait bounds how long an answer is waited for when there is no terminal.
 	// 0 = 10 minutes.
 	Wait time.Duration
+	// Away is how long a bot that is gone is waited for when there is no
+	// terminal. 0 = 1 minute.
+	Away time.Duration
 	HTTP *http.Client // nil = one of its own. Must not have a Timeout
 }
 
@@ -49,7 +55,8 @@ var ErrUnauthorized = errors.New("the bot does not accept this token: compare we
 
 // Run chats until the input ends, the person leaves or ctx is done; all of
 // these are nil. It returns an error when the bot refuses the token or, before
-// anything was said, cannot be reached.
+// anything was said, cannot be reached; without a terminal also when it has been
+// away for too long.
 func Run(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	c := newClient(o)
@@ -99,6 +106,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Wait == 0 {
 		o.Wait = 10 * time.Minute
+	}
+	if o.Err == nil {
+		o.Err = io.Discard
+	}
+	if o.Away == 0 {
+		o.Away = time.Minute
 	}
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
