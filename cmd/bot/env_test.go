@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,7 +182,7 @@ func TestEnv(t *testing.T) {
 				}
 				if m.code != exitDone {
 					code, out, again := run(t, dir, env, "run")
-					if code != exitUsage || again != errs {
+					if code != exitUsage || unlogged(t, again) != errs {
 						t.Errorf("the start ends with %d and says\n%s%s, config check says\n%s", code, out, again, errs)
 					}
 					return
@@ -193,6 +194,27 @@ func TestEnv(t *testing.T) {
 			})
 		}
 	}
+}
+
+// unlogged is what a start says, the lines of a JSON log in their plain form.
+func unlogged(t *testing.T, said string) string {
+	t.Helper()
+	var plain strings.Builder
+	for line := range strings.Lines(said) {
+		if !strings.HasPrefix(line, "{") {
+			plain.WriteString(line)
+			continue
+		}
+		var record struct{ Level, Msg, Problem string }
+		if err := json.Unmarshal([]byte(line), &record); err != nil || record.Msg != "configuration" {
+			t.Errorf("not a record of the configuration: %s, %v", line, err)
+		}
+		if record.Level == "WARN" {
+			plain.WriteString("warning: ")
+		}
+		plain.WriteString(record.Problem + "\n")
+	}
+	return plain.String()
 }
 
 // enabled are the platforms that `config show` shows as such.
