@@ -38,7 +38,10 @@ type table struct {
 	marker time.Duration // how long a deleted key is remembered as such
 }
 
-var _ kv.Table = (*table)(nil)
+var (
+	_ kv.Table    = (*table)(nil)
+	_ kv.Follower = (*table)(nil)
+)
 
 func (t *table) Get(ctx context.Context, key string) (kv.Entry, error) {
 	e, err := t.b.value(ctx, t.kv, t.prefix+encodeKey(key))

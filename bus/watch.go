@@ -14,11 +14,27 @@ import (
 
 // Watch implements kv.Table.
 func (t *table) Watch(ctx context.Context, prefix string, fn func(kv.Entry) error) error {
+	w := t.watching(prefix, fn)
+	return w.run(ctx, prefix)
+}
+
+// Follow implements kv.Follower.
+func (t *table) Follow(ctx context.Context, prefix string, fn func(kv.Entry) error) error {
+	w := t.watching(prefix, fn)
+	w.begun, w.opts = true, []jetstream.WatchOpt{jetstream.UpdatesOnly()}
+	return w.run(ctx, prefix)
+}
+
+func (t *table) watching(prefix string, fn func(kv.Entry) error) *watching {
 	w := &watching{t: t, filters: []string{t.prefix + ">"}, shown: map[string]uint64{}, fn: fn}
 	if prefix != "" {
 		p := t.prefix + encodeKey(prefix)
 		w.filters = []string{p, p + ".>"}
 	}
+	return w
+}
+
+func (w *watching) run(ctx context.Context, prefix string) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	updates, err := w.start(ctx)
@@ -26,6 +42,11 @@ func (t *table) Watch(ctx context.Context, prefix string, fn func(kv.Entry) erro
 		return tableError("watch", prefix, err)
 	}
 	defer drop(updates)
+	if w.begun {
+		if err := w.fn(kv.Entry{}); err != nil {
+			return err
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -41,10 +62,11 @@ func (t *table) Watch(ctx context.Context, prefix string, fn func(kv.Entry) erro
 	}
 }
 
-// watching is one Watch.
+// watching is one Watch or Follow.
 type watching struct {
 	t       *table
 	filters []string
+	opts    []jetstream.WatchOpt
 	// shown are the keys that were there at the beginning; after it, those that
 	// were read by themselves, by revision.
 	shown map[string]uint64
@@ -58,7 +80,7 @@ func (w *watching) start(ctx context.Context) (updates jetstream.KeyWatcher, err
 	err = w.t.b.ask(ctx, func(once context.Context) (err error) {
 		asked, end := context.WithCancel(ctx)
 		inTime := context.AfterFunc(once, end)
-		updates, err = w.t.kv.WatchFiltered(asked, slices.Clone(w.filters)) // it changes what it is given
+		updates, err = w.t.kv.WatchFiltered(asked, slices.Clone(w.filters), w.opts...) // it changes what it is given
 		switch late := !inTime(); {
 		case err != nil:
 			end()

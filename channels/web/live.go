@@ -69,13 +69,17 @@ func (l *live) update(chatID string, fn func(*room)) {
 	fn(r)
 	r.state.N = n + 1
 	for tab := range r.tabs {
-		select {
-		case tab <- struct{}{}:
-		default: // it is awake already
-		}
+		wake(tab)
 	}
 	if len(r.tabs) == 0 && !r.state.Busy {
 		delete(l.rooms, chatID)
+	}
+}
+
+func wake(tab chan struct{}) {
+	select {
+	case tab <- struct{}{}:
+	default: // it is awake already
 	}
 }
 

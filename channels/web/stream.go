@@ -6,13 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"magpie/internal/kv"
 )
@@ -20,6 +16,7 @@ import (
 const (
 	pingEvery = 15 * time.Second      // shorter than what proxies cut off (60 s is usual)
 	liveEvery = 80 * time.Millisecond // steady enough for the eye
+	listEvery = time.Second           // what others write in moves the list of conversations
 	sendWait  = 20 * time.Second      // a tab that takes nothing for so long is gone
 	maxLive   = 32 << 10              // bytes of a draft that are rendered again and again
 )
@@ -46,21 +43,14 @@ func (w *Web) getEvents(rw http.ResponseWriter, r *http.Request, chatID string) 
 	// Caddy 2.6 only that something is encoded already.
 	rw.Header().Set("Content-Encoding", "identity")
 	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
-	t := &tab{rw: rw, rc: http.NewResponseController(rw), html: r.URL.Query().Get("format") != "text", last: after}
-	if t.html {
-		t.md = newMarkdown()
-	}
+	t := &tab{rw: rw, rc: http.NewResponseController(rw), html: r.URL.Query().Get("format") != "text", md: w.md, last: after}
 	// The server's deadline for reading a request would end the stream.
 	_ = t.rc.SetReadDeadline(time.Time{})
 	rw.WriteHeader(http.StatusOK)
 	// A tab that takes nothing must not hold up the end of Run.
 	defer context.AfterFunc(ctx, func() { _ = t.rc.SetWriteDeadline(time.Unix(1, 0)) })()
 
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return w.streamMessages(ctx, t, chatID) })
-	group.Go(func() error { return w.streamChats(ctx, t) })
-	group.Go(func() error { return w.streamLive(ctx, t, chatID) })
-	if err := group.Wait(); err != nil && ctx.Err() == nil {
+	if err := w.stream(ctx, t, chatID); err != nil && ctx.Err() == nil {
 		w.log.Debug("web chat stream ended", "chat", chatID, "err", err)
 	}
 	return nil
@@ -78,15 +68,13 @@ func resumeAfter(r *http.Request) (uint64, error) {
 	return n, nil
 }
 
-// tab writes events to one client; its three writers take turns.
+// tab writes events to one client.
 type tab struct {
 	rw   http.ResponseWriter
 	rc   *http.ResponseController
 	md   markdown
 	html bool
-	last uint64 // revision of the newest message sent; streamMessages only
-
-	mu sync.Mutex
+	last uint64 // revision of the newest message sent
 }
 
 // send writes one event, with its id when id > 0.
@@ -95,46 +83,76 @@ func (t *tab) send(event string, id uint64, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode event %s: %w", event, err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	return t.write(event, id, data)
+}
+
+// write writes an event for each of all.
+func (t *tab) write(event string, id uint64, all ...[]byte) error {
 	_ = t.rc.SetWriteDeadline(time.Now().Add(sendWait))
-	if id > 0 {
-		if _, err := fmt.Fprintf(t.rw, "id: %d\n", id); err != nil {
+	for _, data := range all {
+		if id > 0 {
+			if _, err := fmt.Fprintf(t.rw, "id: %d\n", id); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(t.rw, "event: %s\ndata: %s\n\n", event, data); err != nil {
 			return err
 		}
-	}
-	if _, err := fmt.Fprintf(t.rw, "event: %s\ndata: %s\n\n", event, data); err != nil {
-		return err
 	}
 	return t.rc.Flush()
 }
 
 type nothing struct{}
 
-// streamMessages sends what the tab has not seen yet, in the order in which it
-// was written, and then every change as it comes. The table's revisions are the
+// stream sends what the tab has not seen yet, in the order in which it was
+// written, and then every change as it comes. The table's revisions are the
 // event ids, so a message that was changed while the tab was away comes again
-// and nothing else does.
-func (w *Web) streamMessages(ctx context.Context, t *tab, chatID string) error {
-	var stored []kv.Entry
-	listing := true
-	return w.history.table.Watch(ctx, "m."+chatID, func(e kv.Entry) error {
-		switch {
-		case listing && e.Key != "":
-			stored = append(stored, e)
+// and nothing else does. What goes on and the list of conversations need no
+// resuming: the newest state and the whole list come first, and neither is sent
+// more often than its time says.
+func (w *Web) stream(ctx context.Context, t *tab, chatID string) error {
+	seat, leave := w.feed.join(chatID)
+	defer leave()
+	live, leave := w.live.join(chatID)
+	defer leave()
+	stored, err := w.feed.stored(ctx, seat)
+	if err != nil {
+		return err
+	}
+	if err := t.stored(stored); err != nil {
+		return err
+	}
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	onLive, onList := live, (<-chan struct{})(seat.list)
+	var livePause, listPause <-chan time.Time
+	for err == nil {
+		select {
+		case <-ctx.Done():
 			return nil
-		case listing:
-			listing = false
-			err := w.sendStored(t, stored)
-			stored = nil
-			return err
+		case <-seat.ctx.Done():
+			return context.Cause(seat.ctx)
+		case <-ping.C:
+			err = t.send("ping", 0, nothing{})
+		case <-seat.messages:
+			err = t.take(w.feed.take(seat))
+		case <-onLive:
+			err = t.live(w.live.look(chatID))
+			onLive, livePause = nil, time.After(liveEvery)
+		case <-livePause:
+			onLive, livePause = live, nil
+		case <-onList:
+			err = t.write("chat", 0, w.feed.changed(seat)...)
+			onList, listPause = nil, time.After(listEvery)
+		case <-listPause:
+			onList, listPause = seat.list, nil
 		}
-		return t.message(e)
-	})
+	}
+	return err
 }
 
-func (w *Web) sendStored(t *tab, stored []kv.Entry) error {
-	sort.Slice(stored, func(a, b int) bool { return stored[a].Revision < stored[b].Revision })
+// stored sends the messages that are there, the oldest change first.
+func (t *tab) stored(stored []kv.Entry) error {
 	if n := len(stored); t.last > 0 && (n == 0 || stored[n-1].Revision < t.last) {
 		// The tab has seen what is no longer there: the store began anew, or
 		// the conversation was deleted.
@@ -159,6 +177,15 @@ func (w *Web) sendStored(t *tab, stored []kv.Entry) error {
 // idOf takes the message's id from its key, "m.<chat>.<id>".
 func idOf(e kv.Entry) string { return e.Key[strings.LastIndexByte(e.Key, '.')+1:] }
 
+func (t *tab) take(changes []kv.Entry, err error) error {
+	for _, e := range changes {
+		if err := t.message(e); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
 func (t *tab) message(e kv.Entry) error {
 	if e.Revision <= t.last {
 		return nil
@@ -175,57 +202,6 @@ func (t *tab) message(e kv.Entry) error {
 	}
 	t.last = e.Revision
 	return t.send("message", e.Revision, m)
-}
-
-// streamChats keeps the list of conversations fresh. It needs no resuming: the
-// whole list comes first.
-func (w *Web) streamChats(ctx context.Context, t *tab) error {
-	return w.history.table.Watch(ctx, "c", func(e kv.Entry) error {
-		var a about
-		switch {
-		case e.Key == "":
-			return nil
-		case e.Deleted:
-			a = about{ID: strings.TrimPrefix(e.Key, "c."), Gone: true}
-		case json.Unmarshal(e.Value, &a) != nil:
-			return nil
-		}
-		return t.send("chat", 0, a)
-	})
-}
-
-// streamLive sends the newest state of the chat, at most once per liveEvery.
-func (w *Web) streamLive(ctx context.Context, t *tab, chatID string) error {
-	wake, leave := w.live.join(chatID)
-	defer leave()
-	ping := time.NewTicker(pingEvery)
-	defer ping.Stop()
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	ready, woken := false, false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ping.C:
-			if err := t.send("ping", 0, nothing{}); err != nil {
-				return err
-			}
-			continue
-		case <-wake:
-			woken = true
-		case <-pause.C:
-			ready = true
-		}
-		if !ready || !woken {
-			continue
-		}
-		ready, woken = false, false
-		if err := t.live(w.live.look(chatID)); err != nil {
-			return err
-		}
-		pause.Reset(liveEvery)
-	}
 }
 
 func (t *tab) live(s state) error {

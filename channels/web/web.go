@@ -70,6 +70,8 @@ type Web struct {
 	history *history
 	files   *files
 	live    *live
+	feed    *feed
+	md      markdown
 
 	mu  sync.Mutex
 	run *session // nil while Run is not running
@@ -116,6 +118,8 @@ func New(name string, decode func(any) error, d channels.Deps) (channels.Channel
 		},
 		files: &files{table: d.Table, max: cfg.MaxUpload, age: min(cfg.KeepFor, filesFor)},
 		live:  &live{now: d.Now, rooms: map[string]*room{}},
+		feed:  &feed{table: d.Table},
+		md:    newMarkdown(),
 	}, nil
 }
 

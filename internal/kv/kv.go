@@ -53,6 +53,30 @@ type Table interface {
 	Watch(ctx context.Context, prefix string, fn func(Entry) error) error
 }
 
+// Follower is a Table that can tell of changes without listing what is there.
+type Follower interface {
+	// Follow is Watch without the entries that exist: the zero Entry comes first,
+	// and every change made after it was given to fn comes. Old entries may come
+	// too, after a break.
+	Follow(ctx context.Context, prefix string, fn func(Entry) error) error
+}
+
+// Follow follows the changes at or below prefix in a table, whether or not it is
+// a Follower.
+func Follow(ctx context.Context, t Table, prefix string, fn func(Entry) error) error {
+	if f, ok := t.(Follower); ok {
+		return f.Follow(ctx, prefix, fn)
+	}
+	begun := false
+	return t.Watch(ctx, prefix, func(e Entry) error {
+		begun = begun || e.Key == ""
+		if !begun {
+			return nil
+		}
+		return fn(e)
+	})
+}
+
 // errDone ends the Watch in List.
 var errDone = errors.New("done")
 

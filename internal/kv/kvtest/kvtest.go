@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Table) {
 		{"Update at revision 0 stores whatever is there", updateBlind},
 		{"keys are any text", oddKeys},
 		{"Watch shows what is there, a mark, then changes", watch},
+		{"Follow shows a mark, then changes", follow},
 		{"Watch keeps to whole levels", watchLevels},
 		{"List misses nothing that is written meanwhile", listWhileWritten},
 		{"Modify loses no change", modify},
@@ -177,6 +178,51 @@ func watch(t *testing.T, ctx context.Context, table kv.Table) {
 	broken := errors.New("broken")
 	if err := table.Watch(ctx, "", func(kv.Entry) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("Watch returned %v, want the error of fn", err)
+	}
+}
+
+func follow(t *testing.T, ctx context.Context, table kv.Table) {
+	for _, key := range []string{"m.old", "c.old"} {
+		_, err := table.Create(ctx, key, []byte("1"), 0)
+		must(t, err)
+	}
+	seen := make(chan kv.Entry, 10)
+	fctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- kv.Follow(fctx, table, "m", func(e kv.Entry) error { seen <- e; return nil })
+	}()
+	next := func(key string, deleted bool) {
+		t.Helper()
+		select {
+		case e := <-seen:
+			if e.Key != key || e.Deleted != deleted {
+				t.Errorf("came %+v, want %q", e, key)
+			}
+		case <-ctx.Done():
+			t.Fatalf("never came %q", key)
+		}
+	}
+	next("", false)
+	e, err := table.Get(ctx, "m.old")
+	must(t, err)
+	_, err = table.Create(ctx, "c.new", nil, 0)
+	must(t, err)
+	_, err = table.Update(ctx, "m.old", []byte("2"), e.Revision, 0)
+	must(t, err)
+	next("m.old", false)
+	_, err = table.Create(ctx, "m.new", nil, 0)
+	must(t, err)
+	next("m.new", false)
+	must(t, table.Delete(ctx, "m.new"))
+	next("m.new", true)
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("Follow ended with %v, want nil", err)
+	}
+	broken := errors.New("broken")
+	if err := kv.Follow(ctx, table, "", func(kv.Entry) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("Follow returned %v, want the error of fn", err)
 	}
 }
 
