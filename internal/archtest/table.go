@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/lineedit", "internal/near", "internal/pagetest", "internal/paste", "internal/portlock", "internal/rights", "internal/screentest"), []row{
+	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
 		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
@@ -64,7 +64,9 @@ func table() []row {
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
 		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
 		{"internal/termchat", []string{"chat", "internal/lineedit"}},
-		{"internal/fakes/...", []string{"internal/fakes/..."}},
+		{"internal/fakes/...", []string{"internal/fakes/...", "internal/need"}},
+		{"internal/pagetest", []string{"internal/need"}},
+		{"internal/screentest", []string{"internal/need"}},
 		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
@@ -86,7 +88,7 @@ func alone(names ...string) (all []row) {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "internal/screentest", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/need", "internal/pagetest", "internal/portlock", "internal/screentest", "tools/tooltest",
 	}
 }
 
@@ -154,7 +156,7 @@ func owners() []owner {
 
 		{"mvdan.cc/sh/v3", []string{"tools/shell/..."}, nil},
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
-		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/screentest"}, anywhere},
+		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/need", "internal/screentest"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
 		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, []string{"tools/shell/sandbox"}}, // its interpreter of filters,
 		{"golang.org/x/term", []string{"cmd/bot", "internal/lineedit", "internal/termchat"}, nil},
