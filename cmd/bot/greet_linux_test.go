@@ -62,8 +62,8 @@ func TestTokenIsShownToAPersonOnly(t *testing.T) {
 		dir, token := greeted(t, "text", "")
 		s := onScreen(t, bot(t, dir, nil))
 		s.after("Ctrl-C stops it.", 1, "")
-		if !strings.Contains(s.shown(), "/?token="+token()) {
-			t.Errorf("no link with the token:\n%s", s.shown())
+		if !strings.Contains(s.Raw(), "/?token="+token()) {
+			t.Errorf("no link with the token:\n%s", s.Raw())
 		}
 	})
 }
