@@ -179,3 +179,21 @@ func exceptions() map[string]string {
 		"channels/render.markdown": "a configured parser, safe for concurrent use",
 	}
 }
+
+// skipping are the files with tests that leave themselves out for another reason
+// than what the machine lacks.
+func skipping() map[string]string {
+	const script, input = "a script of deploy runs it, and says what was left out", "what a fuzzer makes up and the test is not about"
+	return map[string]string{
+		"internal/need/need.go":                    "this is the one",
+		"channels/channeltest/rig.go":              "a platform, or its fake, has no such thing: the harness says so",
+		"tools/shell/sandbox/filter_linux_test.go": "the program has no filter for that processor, and says so",
+		"internal/archtest/readme_test.go":         "it builds and starts the program, only where MAGPIE_TEST_REQUIRE is set",
+		"internal/compose/volumes_test.go":         script,
+		"internal/dockertest/rig_test.go":          script,
+		"channels/render/split_test.go":            input,
+		"channels/render/splitall_test.go":         input,
+		"tools/web/page/page_test.go":              input,
+		"tools/web/web_test.go":                    input,
+	}
+}
