@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -281,13 +280,7 @@ func TestEnvIsWarnedOfByDoctorAndLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := filled(t, "TELEGRAM=false", "TELEGRAM_BOT_TOKEN=1:a", "TIMEZONE= UTC", "OPENAI_KEY=x")
-	cmd := bot(t, dir, env)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthyWith(t, dir, env)
+	cmd, said := running(t, dir, env...)
 	_, doctor, _ := run(t, dir, env, "doctor")
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -89,27 +87,18 @@ func askEverything(t *testing.T, listen string, socket bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := bot(t, dir, nil)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthy(t, dir)
+	cmd, said := running(t, dir)
 	info, err := os.Stat(filepath.Join(data, console.SocketFile))
 	if err != nil || socket && info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("socket: %v, %v", info, err)
 	}
 	for _, c := range operators {
-		code, out, errs := runWith(t, dir, c.in, strings.Fields(c.args)...)
+		code, out, errs := fed(t, strings.NewReader(c.in), dir, nil, strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(out+errs, c.want) {
 			t.Errorf("%s: exit code %d, want %d and %q:\n%s%s", c.args, code, c.code, c.want, out, errs)
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
 		t.Error(err)
 	}
 	if no := "no socket in the data folder"; strings.Contains(said.String(), no) == socket {
@@ -148,15 +137,4 @@ var operators = []struct {
 	{"backup saved.tar.gz", "", 0, "checked"},
 	{"restore saved.tar.gz", "", 1, "the bot is running at "},
 	{"doctor", "", 0, "ok    store: the running bot uses it"},
-}
-
-func runWith(t *testing.T, dir, in string, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	cmd := bot(t, dir, nil, args...)
-	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &errs
-	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
