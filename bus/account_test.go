@@ -27,11 +27,17 @@ func natsWith(t *testing.T, conf string) (addr string) {
 	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return natsFrom(t, path)
+}
+
+// natsFrom starts a server with a file and returns its address.
+func natsFrom(t *testing.T, path string) (addr string) {
+	t.Helper()
 	opts, err := server.ProcessConfigFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.NoLog, opts.NoSigs = true, true
+	opts.NoLog, opts.NoSigs, opts.AuthTimeout = true, true, deadline.Seconds()
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		t.Fatal(err)

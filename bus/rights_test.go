@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
@@ -65,21 +64,7 @@ func guardedWithout(t *testing.T, grant string) (url, keys string) {
 			t.Fatal(err)
 		}
 	}
-	opts, err := server.ProcessConfigFile(filepath.Join(dir, "nats.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts.NoLog, opts.NoSigs, opts.AuthTimeout = true, true, deadline.Seconds()
-	srv, err := server.NewServer(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(deadline) {
-		t.Fatal("the server does not start")
-	}
-	return "nats://" + srv.Addr().String(), dir
+	return "nats://" + natsFrom(t, filepath.Join(dir, "nats.conf")), dir
 }
 
 var roles = []string{"gateway", "agent", "cron", "admin"}

@@ -9,6 +9,7 @@ import (
 
 	"magpie/chat"
 	"magpie/internal/front"
+	"magpie/internal/paste"
 )
 
 // LLM is the section llm. After Load there is at least one model; the first is
@@ -121,6 +122,8 @@ func (m *Model) foreignKey() string {
 	switch {
 	case strings.Contains(key, "\n"):
 		return "the key holds several lines, which no server takes"
+	case paste.Flaw(key) != "":
+		return "" // the check says that
 	case m.BaseURL == openAIBase && strings.HasPrefix(key, anthropicKey):
 		return "the key is one of Anthropic: give it as ANTHROPIC_API_KEY, or with provider: anthropic"
 	case m.BaseURL == openAIBase && !strings.HasPrefix(key, "sk-"):

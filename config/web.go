@@ -97,11 +97,12 @@ const (
 	goodToken     = 16
 )
 
-// guessable warns of a token that can be tried out.
+// guessable warns of a token that can be tried out. Of one mistake the check
+// has spoken.
 func (c *Config) guessable() string {
 	token := string(c.Web.Token)
 	switch {
-	case token == "":
+	case token == "" || c.Web.short() || paste.OddPhrase(token) != "":
 		return ""
 	case paste.Sample(token):
 		return "web.token is the text of an example, which everybody knows: " + makeToken
@@ -111,6 +112,12 @@ func (c *Config) guessable() string {
 		return "web.token is made of rows of keys, repetitions or well-known words and can be guessed: " + makeToken
 	}
 	return ""
+}
+
+// short says that a token is too short for where others can try it.
+func (w Web) short() bool {
+	host, _, _ := net.SplitHostPort(w.Listen)
+	return utf8.RuneCountInString(string(w.Token)) < shortestToken && !loopback(host)
 }
 
 const makeToken = "openssl rand -hex 16 makes a good one"
@@ -124,17 +131,18 @@ func (c *checker) web() {
 	if err == nil && !listenable(host) {
 		c.bad("web.listen", "want an address of this machine before the port, such as 127.0.0.1 or 0.0.0.0 for all of them, got %s", c.got("web.listen"))
 	}
-	switch n := utf8.RuneCountInString(string(w.Token)); {
-	case err != nil:
+	if err != nil {
 		c.bad("web.listen", "want host:port such as 127.0.0.1:18990, got %s", c.got("web.listen"))
-	case loopback(host):
-	case n == 0:
-		c.bad("web.token", "is required because web.listen can be reached from other machines")
-	case n < shortestToken:
-		c.bad("web.token", "is too short, since web.listen can be reached from other machines: want at least %d characters; %s", shortestToken, makeToken)
 	}
-	if odd := paste.Odd(string(w.Token)); odd != "" {
+	odd := paste.OddPhrase(string(w.Token))
+	switch {
+	case odd != "":
 		c.bad("web.token", "%s", odd)
+	case err != nil || loopback(host):
+	case w.Token == "":
+		c.bad("web.token", "is required because web.listen can be reached from other machines")
+	case w.short():
+		c.bad("web.token", "is too short, since web.listen can be reached from other machines: want at least %d characters; %s", shortestToken, makeToken)
 	}
 	if w.PublicURL != "" {
 		if _, err := front.ParseURL(w.PublicURL); err != nil {

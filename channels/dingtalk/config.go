@@ -80,7 +80,7 @@ func (c *Config) complete() error {
 	case strings.ContainsFunc(string(c.ClientSecret), func(r rune) bool { return r <= ' ' || r > '~' }):
 		errs = append(errs, errors.New("client_secret: holds blanks or other characters that no Client Secret has"))
 	}
-	if c.RobotCode != "" && !idShape.MatchString(c.RobotCode) {
+	if c.RobotCode != "" && c.RobotCode != c.ClientID && !idShape.MatchString(c.RobotCode) {
 		errs = append(errs, errors.New("robot_code: holds characters that no robot code has; leave it empty when the robot was made in this application"))
 	}
 	errs = append(errs, channels.CheckURL("api_base", c.APIBase), channels.CheckURL("oapi_base", c.OAPIBase))

@@ -71,9 +71,10 @@ func (c *Config) complete() error {
 }
 
 // checkForm finds a token that is only a piece of one, or something else: the
-// platform would refuse it at the start.
+// platform would refuse it at the start. Of one mistake complete has spoken.
 func (c *Config) checkForm() error {
-	if token := string(c.Token); tokenShape.MatchString(token) && !tokenForm.MatchString(token) {
+	token := string(c.Token)
+	if paste.Foreign(token) == "" && tokenShape.MatchString(token) && !tokenForm.MatchString(token) {
 		return errors.New("token: is none, or not the whole of it; @BotFather's is a number, a colon and the key, in the form 123456:ABC-def")
 	}
 	return nil

@@ -266,13 +266,9 @@ func TestDoctorWithAnotherOnThePort(t *testing.T) {
 				other := newPatient(t)
 				other.listen = p.listen
 				other.write(t)
-				cmd := bot(t, other.dir, nil)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				cmd, _ := running(t, other.dir)
 				defer func() { _ = cmd.Wait() }()
 				defer func() { _ = cmd.Process.Signal(syscall.SIGTERM) }()
-				healthy(t, other.dir)
 			} else {
 				l, err := net.Listen("tcp", p.listen)
 				if err != nil {
@@ -295,11 +291,7 @@ func TestDoctorWithAnotherOnThePort(t *testing.T) {
 func TestDoctorBesideARunningBot(t *testing.T) {
 	p := newPatient(t)
 	p.write(t)
-	cmd := bot(t, p.dir, nil)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthy(t, p.dir)
+	cmd, _ := running(t, p.dir)
 	if f := p.doctor(t, exitDone)["store"]; f.Text != "the running bot uses it" {
 		t.Errorf("%+v", f)
 	}

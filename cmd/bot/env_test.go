@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,6 +105,9 @@ func mistakes() []mistake {
 		{"a command", []string{"WEB_TOKEN=$(openssl rand -hex 16)"}, 2, []string{"web.token: holds a command or a variable of a shell"}, ""},
 		{"a full-width web token", []string{"WEB_TOKEN=０１２３４５６７８９abcdef"}, 2, []string{"web.token: holds the full-width ０"}, ""},
 
+		{"a passphrase with signs of its own", []string{"WEB_TOKEN=窗前的明月（很亮），“地上霜”——２０２６！"}, 0, nil, ""},
+		{"a passphrase with others' signs", []string{"WEB_TOKEN=copper（ladder）under seven ｘ"}, 2, []string{"web.token: holds the full-width （ ）: write the plain ( );"}, ""},
+
 		{"not a token", []string{"TELEGRAM_BOT_TOKEN=abc"}, 2, []string{"@BotFather's is a number, a colon and the key, in the form 123456:ABC-def"}, ""},
 		{"a number alone", []string{"TELEGRAM_BOT_TOKEN=123456"}, 2, []string{"123456:ABC-def"}, ""},
 		{"an application's id", []string{"DISCORD_BOT_TOKEN=1234567890123456789"}, 2, []string{"has three parts with dots between them"}, ""},
@@ -196,6 +199,39 @@ func TestEnv(t *testing.T) {
 	}
 }
 
+// TestOneLineForAKey, whatever stands in it that is none.
+func TestOneLineForAKey(t *testing.T) {
+	t.Parallel()
+	dir := shipped(t, "docker.yaml")
+	problem := regexp.MustCompile(`(?m)^(?:config\.yaml:\d+:\d+: )?(warning: [^:]+|[^ :]+): .*$`)
+	names := strings.Fields("WEB_TOKEN TELEGRAM_BOT_TOKEN DISCORD_BOT_TOKEN FEISHU_APP_ID FEISHU_APP_SECRET DINGTALK_CLIENT_ID DINGTALK_CLIENT_SECRET QQ_APP_ID QQ_APP_SECRET OPENAI_API_KEY ANTHROPIC_API_KEY")
+	for _, none := range []string{"none", "NULL", "nil", "-", "---", "xxx", "xxxxxxxx", "<token>", "[token]", "changeme", "TODO", "your_token", "n/a", "false", "0", "1", "abc", "无", "填写", "...", "1：2", "a b", "ab:cd", "$TOKEN"} {
+		var lines []string
+		for _, name := range names {
+			lines = append(lines, name+"="+none)
+		}
+		code, _, errs := run(t, dir, filled(t, lines...), "config", "check")
+		if code != exitUsage {
+			t.Errorf("%s: exit code %d", none, code)
+		}
+		seen := map[string]string{}
+		for _, m := range problem.FindAllStringSubmatch(errs, -1) {
+			if before := seen[m[1]]; before != "" {
+				t.Errorf("%s: two lines:\n%s\n%s", none, before, m[0])
+			}
+			seen[m[1]] = m[0]
+		}
+		for key, model := range map[string]string{"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"} {
+			if seen[key] != "" && strings.Contains(errs, "warning: model "+model+": ") {
+				t.Errorf("%s: a problem and a warning:\n%s", none, errs)
+			}
+		}
+		if seen["channels.telegram.token"] == "" || len(seen) > len(names) {
+			t.Errorf("%s: %d lines for %d keys, that of Telegram is %q:\n%s", none, len(seen), len(names), seen["channels.telegram.token"], errs)
+		}
+	}
+}
+
 // unlogged is what a start says, the lines of a JSON log in their plain form.
 func unlogged(t *testing.T, said string) string {
 	t.Helper()
@@ -244,13 +280,7 @@ func TestEnvIsWarnedOfByDoctorAndLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := filled(t, "TELEGRAM=false", "TELEGRAM_BOT_TOKEN=1:a", "TIMEZONE= UTC", "OPENAI_KEY=x")
-	cmd := bot(t, dir, env)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthyWith(t, dir, env)
+	cmd, said := running(t, dir, env...)
 	_, doctor, _ := run(t, dir, env, "doctor")
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,13 +32,7 @@ func TestTokenIsShownToAPersonOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, token := greeted(t, c.format, c.token)
-			cmd := bot(t, dir, c.env)
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			healthy(t, dir)
+			cmd, out := running(t, dir, c.env...)
 			if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
 				t.Error(err)
 			}
@@ -62,8 +55,8 @@ func TestTokenIsShownToAPersonOnly(t *testing.T) {
 		dir, token := greeted(t, "text", "")
 		s := onScreen(t, bot(t, dir, nil))
 		s.after("Ctrl-C stops it.", 1, "")
-		if !strings.Contains(s.shown(), "/?token="+token()) {
-			t.Errorf("no link with the token:\n%s", s.shown())
+		if !strings.Contains(s.Raw(), "/?token="+token()) {
+			t.Errorf("no link with the token:\n%s", s.Raw())
 		}
 	})
 }

@@ -17,11 +17,7 @@ func TestCommandsAndABotThatHangs(t *testing.T) {
 	t.Parallel()
 	b := newBeginner(t)
 	b.write("config.yaml", "web: {listen: '"+freeAddress(t)+"'}\n")
-	cmd := bot(t, b.dir, nil)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthy(t, b.dir)
+	cmd, _ := running(t, b.dir)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +38,7 @@ func TestChatBotKilled(t *testing.T) {
 	t.Parallel()
 	b := newBeginner(t)
 	b.write("config.yaml", "web: {listen: '"+freeAddress(t)+"'}\n")
-	server := bot(t, b.dir, nil)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthy(t, b.dir)
+	server, _ := running(t, b.dir)
 	chat := bot(t, b.dir, []string{"LC_ALL=C"}, "chat")
 	in, err1 := chat.StdinPipe()
 	out, err2 := chat.StdoutPipe()

@@ -6,120 +6,35 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"magpie/internal/fakes/telegram"
+	"magpie/internal/screentest"
 )
 
 // screen is a terminal with a program in it.
 type screen struct {
+	*screentest.Screen
 	t   *testing.T
-	pty *os.File
 	cmd *exec.Cmd
-
-	mu      sync.Mutex
-	text    strings.Builder
-	changed chan struct{}
-}
-
-func ioctl(t *testing.T, f *os.File, request uintptr, value unsafe.Pointer) {
-	t.Helper()
-	// Not by Fd: it would make the file block, and then Close waits for a Read.
-	conn, err := f.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var errno syscall.Errno
-	err = conn.Control(func(fd uintptr) {
-		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(value))
-	})
-	if err != nil || errno != 0 {
-		t.Fatal(err, errno)
-	}
 }
 
 // onScreen starts a program in a terminal of its own.
 func onScreen(t *testing.T, cmd *exec.Cmd) *screen {
 	t.Helper()
-	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	var n, unlock uint32
-	ioctl(t, pty, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
-	ioctl(t, pty, syscall.TIOCGPTN, unsafe.Pointer(&n))
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = tty.Close()
-	s := &screen{t: t, pty: pty, cmd: cmd, changed: make(chan struct{}, 1)}
-	go func() { // ends when the terminal is closed, at the latest at the end of the test
-		buf := make([]byte, 4096)
-		for {
-			n, err := pty.Read(buf)
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.text.Write(buf[:n])
-			s.mu.Unlock()
-			select {
-			case s.changed <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = pty.Close()
-		_ = cmd.Process.Kill()
-	})
+	s := &screen{Screen: screentest.New(t, 200, 50), t: t, cmd: cmd}
+	s.Start(cmd)
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return s
 }
 
-func (s *screen) shown() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// waits for a text on the screen.
-func (s *screen) waits(text string) {
-	s.t.Helper()
-	s.shows(text, 1)
-}
-
-// after waits for a text on the screen and then types a line.
+// after waits until a text has been written so many times and then types a line.
 func (s *screen) after(text string, times int, line string) {
 	s.t.Helper()
-	s.shows(text, times)
-	if _, err := s.pty.WriteString(line + "\n"); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *screen) shows(text string, times int) {
-	s.t.Helper()
-	end := time.After(time.Minute)
-	for strings.Count(s.shown(), text) < times {
-		select {
-		case <-s.changed:
-		case <-end:
-			s.t.Fatalf("%q is not shown %d times:\n%s", text, times, s.shown())
-		}
-	}
+	s.Until(fmt.Sprintf("%q %d times", text, times), func() bool { return strings.Count(s.Raw(), text) >= times })
+	s.Type(line + "\n")
 }
 
 // TestInitAtATerminal asks in Chinese, does not show the token while it is
@@ -144,9 +59,9 @@ func TestInitAtATerminal(t *testing.T) {
 			s.after("写入？ [Y]", 1, "n")
 		}
 		if err := s.cmd.Wait(); err != nil {
-			t.Errorf("%v:\n%s", err, s.shown())
+			t.Errorf("%v:\n%s", err, s.Raw())
 		}
-		if shown := s.shown(); strings.Contains(shown, tg.Token()) || strings.Contains(shown, "wrong-token") || !strings.Contains(shown, "错误  channel telegram") {
+		if shown := s.Raw(); strings.Contains(shown, tg.Token()) || strings.Contains(shown, "wrong-token") || !strings.Contains(shown, "错误  channel telegram") {
 			t.Errorf("the screen shows\n%s", shown)
 		}
 		if written := b.read("config.yaml") + b.read(".env"); agrees != strings.Contains(written, "TELEGRAM_BOT_TOKEN="+tg.Token()) || !agrees && written != "" {
@@ -167,18 +82,9 @@ func TestClosedTerminalEndsTheBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.after("configuration read again", 1, "")
-	if err := s.pty.Close(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute):
-		t.Error("the bot goes on without its terminal")
+	s.HangUp()
+	if err := ends(t, s.cmd); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -202,10 +108,10 @@ func TestInitAtATerminalWithoutNetwork(t *testing.T) {
 	s.after("did you mean Asia/Shanghai?", 1, "")
 	s.after("Write it? [Y]", 1, "")
 	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("%v:\n%s", err, s.shown())
+		t.Errorf("%v:\n%s", err, s.Raw())
 	}
-	if strings.Contains(s.shown(), "secret-of-mine") {
-		t.Errorf("the token is shown:\n%s", s.shown())
+	if strings.Contains(s.Raw(), "secret-of-mine") {
+		t.Errorf("the token is shown:\n%s", s.Raw())
 	}
 	parts(t, "config.yaml", b.read("config.yaml"), []string{"telegram:", "timezone: Asia/Shanghai"})
 	parts(t, ".env", b.read(".env"), []string{"TELEGRAM_BOT_TOKEN=123456:secret-of-mine"})
@@ -241,13 +147,13 @@ func TestInitInterrupted(t *testing.T) {
 		until(s)
 		if name != "check" { // the question that follows
 			s.after(map[string]string{"question": "Provider [", "secret": "Token"}[name], 1, "\x03")
-		} else if _, err := s.pty.WriteString("\x03"); err != nil {
-			t.Fatal(err)
+		} else {
+			s.Type("\x03")
 		}
 		err := s.cmd.Wait()
 		if files, _ := os.ReadDir(b.dir); s.cmd.ProcessState.ExitCode() != exitFailed || len(files) > 0 {
-			t.Errorf("%s: %v, written %v:\n%s", name, err, files, s.shown())
+			t.Errorf("%s: %v, written %v:\n%s", name, err, files, s.Raw())
 		}
-		s.waits("nothing was written")
+		s.Shows("nothing was written")
 	}
 }

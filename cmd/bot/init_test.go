@@ -83,13 +83,7 @@ func (b *beginner) starts() {
 	if code, out, errs := run(b.t, b.dir, nil, "config", "check"); code != exitDone {
 		b.t.Fatalf("config check: %s%s in\n%s", out, errs, b.read("config.yaml"))
 	}
-	cmd := bot(b.t, b.dir, nil)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		b.t.Fatal(err)
-	}
-	healthy(b.t, b.dir)
+	cmd, said := running(b.t, b.dir)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil || strings.Contains(said.String(), "ERR") {
 		b.t.Errorf("%v: the bot said\n%s", err, said.String())

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,9 +47,15 @@ func bot(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 
 func run(t *testing.T, dir string, env []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return fed(t, nil, dir, env, args...)
+}
+
+// fed is run with a standard input.
+func fed(t *testing.T, in io.Reader, dir string, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	cmd := bot(t, dir, env, args...)
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
 	err := cmd.Run()
 	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
@@ -192,18 +199,9 @@ func TestRun(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := bot(t, dir, nil)
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			healthy(t, dir)
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("ended by %s: %v\n%s", sig, err, out.String())
+			cmd, said := running(t, dir)
+			if err := errors.Join(cmd.Process.Signal(sig), cmd.Wait()); err != nil {
+				t.Errorf("ended by %s: %v\n%s", sig, err, said)
 			}
 			if code, _, _ := run(t, dir, nil, "health"); code != exitFailed {
 				t.Errorf("health of a stopped bot: exit code %d", code)
@@ -212,21 +210,22 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// healthy waits until the bot of that folder answers.
-func healthy(t *testing.T, dir string) {
+// running starts the bot of a folder and waits until it answers. What it says can
+// be read after its end.
+func running(t *testing.T, dir string, env ...string) (cmd *exec.Cmd, said *bytes.Buffer) {
 	t.Helper()
-	healthyWith(t, dir, nil)
-}
-
-func healthyWith(t *testing.T, dir string, env []string) {
-	t.Helper()
+	cmd, said = bot(t, dir, env), &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	deadline := time.After(time.Minute)
 	for {
 		code, _, stderr := run(t, dir, env, "health")
 		if code == exitDone {
-			return
+			return cmd, said
 		}
 		select {
 		case <-again.C:

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,10 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"magpie/internal/console"
+	"magpie/internal/need"
 )
-
-// namespaceVariable says that this process has a network of its own.
-const namespaceVariable = "MAGPIE_TEST_NAMESPACE"
 
 // Every command that asks the running bot finds it, wherever it listens and
 // whether the data folder can hold a socket, on a machine as containers see
@@ -27,8 +22,7 @@ const namespaceVariable = "MAGPIE_TEST_NAMESPACE"
 func TestCommandsFindTheBotInAContainer(t *testing.T) {
 	for _, ipv6 := range []string{"without IPv6", "with IPv6"} {
 		t.Run(ipv6, func(t *testing.T) {
-			if os.Getenv(namespaceVariable) == "" {
-				inNamespace(t)
+			if !need.OwnNetwork(t) {
 				return
 			}
 			network(t, ipv6 == "with IPv6")
@@ -49,35 +43,7 @@ func TestCommandsFindTheBotInAContainer(t *testing.T) {
 	}
 }
 
-// inNamespace runs the current test again in a network of its own.
-func inNamespace(t *testing.T) {
-	t.Helper()
-	var pattern []string
-	for name := range strings.SplitSeq(t.Name(), "/") {
-		pattern = append(pattern, "^"+regexp.QuoteMeta(name)+"$")
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run="+strings.Join(pattern, "/"))
-	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if os.Getuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case errors.As(err, new(*exec.ExitError)):
-		t.Errorf("%s", out)
-	case err != nil && os.Getenv("MAGPIE_TEST_REQUIRE") != "1":
-		t.Skip("this system makes no network namespaces for us: ", err)
-	case err != nil:
-		t.Fatal("no network namespace, and MAGPIE_TEST_REQUIRE is set: ", err)
-	case !bytes.Contains(out, []byte("--- PASS: "+t.Name()+"/")):
-		t.Errorf("nothing was tried:\n%s", out)
-	}
-}
-
-// network makes a loopback as an engine does, and an address of the machine.
+// network is as an engine makes it, with an address of the machine.
 func network(t *testing.T, ipv6 bool) {
 	t.Helper()
 	if !ipv6 {
@@ -93,18 +59,11 @@ func network(t *testing.T, ipv6 bool) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd) //nolint:errcheck // only asked
-	lo, err1 := unix.NewIfreq("lo")
-	chosen, err2 := unix.NewIfreq("lo:1")
-	if err := errors.Join(err1, err2); err != nil {
+	chosen, err := unix.NewIfreq("lo:1")
+	if err != nil {
 		t.Fatal(err)
 	}
-	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING | unix.IFF_LOOPBACK)
-	err = errors.Join(
-		chosen.SetInet4Addr(net.IPv4(10, 77, 0, 1).To4()),
-		unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo),
-		unix.IoctlIfreq(fd, unix.SIOCSIFADDR, chosen),
-	)
-	if err != nil {
+	if err := errors.Join(chosen.SetInet4Addr(net.IPv4(10, 77, 0, 1).To4()), unix.IoctlIfreq(fd, unix.SIOCSIFADDR, chosen)); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "[::1]:0")
@@ -128,27 +87,18 @@ func askEverything(t *testing.T, listen string, socket bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := bot(t, dir, nil)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	healthy(t, dir)
+	cmd, said := running(t, dir)
 	info, err := os.Stat(filepath.Join(data, console.SocketFile))
 	if err != nil || socket && info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("socket: %v, %v", info, err)
 	}
 	for _, c := range operators {
-		code, out, errs := runWith(t, dir, c.in, strings.Fields(c.args)...)
+		code, out, errs := fed(t, strings.NewReader(c.in), dir, nil, strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(out+errs, c.want) {
 			t.Errorf("%s: exit code %d, want %d and %q:\n%s%s", c.args, code, c.code, c.want, out, errs)
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
 		t.Error(err)
 	}
 	if no := "no socket in the data folder"; strings.Contains(said.String(), no) == socket {
@@ -187,15 +137,4 @@ var operators = []struct {
 	{"backup saved.tar.gz", "", 0, "checked"},
 	{"restore saved.tar.gz", "", 1, "the bot is running at "},
 	{"doctor", "", 0, "ok    store: the running bot uses it"},
-}
-
-func runWith(t *testing.T, dir, in string, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	cmd := bot(t, dir, nil, args...)
-	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &errs
-	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }

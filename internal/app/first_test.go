@@ -3,6 +3,7 @@ package app_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,43 +16,32 @@ import (
 	"magpie/internal/console"
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
-	"magpie/internal/portlock"
+	"magpie/internal/need"
 )
 
 // defaultListen is where the program listens without a configuration.
 const defaultListen = "127.0.0.1:18990"
 
 // bare starts the program without any file in an empty folder. It listens on
-// the default port, which another program of this machine may hold: then the
-// test has checked that this is said clearly, and is skipped, except where
-// skips count as failures.
+// the default port, so the test needs a network of its own.
 func bare(t *testing.T, env ...string) (b *bot, dir string) {
 	t.Helper()
-	portlock.Hold(t)
 	dir = t.TempDir()
 	b = launch(t, dir, env)
 	b.listen = defaultListen
-	ended := false
-	b.await("start", func() bool {
-		ended = b.gone()
-		return ended || strings.Contains(b.log.String(), "the chat page is open")
-	})
-	if !ended {
-		return b, dir
+	b.await("start", func() bool { return b.gone() || strings.Contains(b.log.String(), "the chat page is open") })
+	if b.gone() {
+		t.Fatal("the bot ended")
 	}
-	if !strings.Contains(b.log.String(), "address already in use") || !strings.Contains(b.log.String(), defaultListen) {
-		t.Fatalf("the bot ended, and not because its port is taken")
-	}
-	if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-		t.Fatalf("%s is taken by another program", defaultListen)
-	}
-	t.Skipf("%s is taken by another program; the bot says so and ends", defaultListen)
-	return nil, ""
+	return b, dir
 }
 
 // The newcomer's first command: no file, no variable. It prints where to open
 // it and how to connect a model, answers, and ends with 0.
 func TestNoConfiguration(t *testing.T) {
+	if !need.OwnNetwork(t) {
+		return
+	}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			b, dir := bare(t)
@@ -77,8 +67,30 @@ func TestNoConfiguration(t *testing.T) {
 	}
 }
 
+// Where another program has the port, a bot without configuration says so and
+// ends.
+func TestDefaultPortIsTaken(t *testing.T) {
+	if !need.OwnNetwork(t) {
+		return
+	}
+	l, err := net.Listen("tcp", defaultListen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	b := launch(t, t.TempDir(), nil)
+	err = receive(t, b.ended, "end")
+	b.ended <- nil
+	if said := b.log.String(); !errors.As(err, new(*exec.ExitError)) || !strings.Contains(said, "address already in use") || !strings.Contains(said, defaultListen) {
+		t.Errorf("ended with %v, want its port named as taken:\n%s", err, said)
+	}
+}
+
 // A key in the environment is all that a model needs.
 func TestModelFromTheEnvironment(t *testing.T) {
+	if !need.OwnNetwork(t) {
+		return
+	}
 	model := modelserver.New(t)
 	model.RequireKey("sk-from-env-1234567")
 	b, dir := bare(t, "OPENAI_API_KEY=sk-from-env-1234567", "OPENAI_BASE_URL="+model.OpenAI())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/need"
 )
 
 // cage is a control group with a memory limit, as an engine makes one for a
@@ -33,7 +34,7 @@ func newCage(b *testing.B, megabytes int) *cage {
 		_ = os.WriteFile(filepath.Join(c.dir, noSwap), []byte("0"), 0o600)
 	}
 	if err != nil {
-		b.Skip("no control group with a memory limit can be made: ", err)
+		need.Unmet(b, "no control group with a memory limit can be made: %v", err)
 	}
 	b.Cleanup(func() { _ = os.Remove(c.dir) })
 	return c

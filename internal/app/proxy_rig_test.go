@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"magpie/internal/fakes/telegram"
+	"magpie/internal/need"
 )
 
 // example is what docs/proxies.md shows under a heading.
@@ -144,8 +145,7 @@ func replaced(t *testing.T, text, pattern, by string) string {
 	return re.ReplaceAllString(text, by)
 }
 
-// tool finds a program of Debian's, or skips the test; MAGPIE_TEST_REQUIRE=1
-// makes that a failure.
+// tool finds a program of Debian's.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{name, "/usr/sbin/" + name} {
@@ -153,10 +153,7 @@ func tool(t *testing.T, name string) string {
 			return found
 		}
 	}
-	if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-		t.Fatalf("there is no %s, and MAGPIE_TEST_REQUIRE is set", name)
-	}
-	t.Skipf("there is no %s: a bot behind it is not tested", name)
+	need.Unmet(t, "there is no %s: a bot behind it is not tested", name)
 	return ""
 }
 

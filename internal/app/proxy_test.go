@@ -197,17 +197,11 @@ func TestPageBehindAProxy(t *testing.T) {
 			b := pagetest.Open(t, chromedp.Flag("host-resolver-rules", "MAP example.org 127.0.0.1"), chromedp.Flag("ignore-certificate-errors", true))
 			b.Do(chromedp.Navigate(s.public + "/"))
 			b.Complaints() // of the 401 that comes with the login page
-			b.Eval("document.querySelector('#token').value = " + quoted(s.token()))
-			b.Eval("document.querySelector('form').submit()")
-			b.Until("document.querySelector('#state')?.classList.contains('up')")
+			s.logIn(b)
 			b.Eval("document.querySelector('#text').value = 'hello 你好'")
 			b.Eval("document.querySelector('#send').click()")
 			b.Until("document.querySelector('.message.bot')?.innerText.includes('echo: hello 你好')")
-			file := filepath.Join(t.TempDir(), "large.bin")
-			if err := os.WriteFile(file, make([]byte, 3<<20), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			b.Do(chromedp.SetUploadFiles("#picker", []string{file}, chromedp.NodeReady))
+			attachLarge(t, b)
 			b.Until("document.querySelectorAll('#attached .ready').length === 1")
 			b.Eval("document.querySelector('#send').click()")
 			b.Until("document.querySelectorAll('.message.bot').length === 2 && document.querySelectorAll('.message.person .file.card').length === 1")
@@ -228,7 +222,22 @@ func TestPageBehindAProxy(t *testing.T) {
 	}
 }
 
-func quoted(s string) string { return "'" + s + "'" }
+// logIn fills in the form and waits for the page.
+func (s *site) logIn(b *pagetest.Browser) {
+	b.Eval("document.querySelector('#token').value = '" + s.token() + "'")
+	b.Eval("document.querySelector('form').submit()")
+	b.Until("document.querySelector('#state')?.classList.contains('up')")
+}
+
+// attachLarge gives the page a file that is larger than proxies take unasked.
+func attachLarge(t *testing.T, b *pagetest.Browser) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "large.bin")
+	if err := os.WriteFile(file, make([]byte, 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Do(chromedp.SetUploadFiles("#picker", []string{file}, chromedp.NodeReady))
+}
 
 // What a proxy refuses is said in words, and without TLS the form opens the
 // page although the browser says less of where it comes from.
@@ -237,14 +246,8 @@ func TestPageBehindTheShortestProxy(t *testing.T) {
 	s := newSite(t, examples(t, "proxies.md")["nginx, the shortest"])
 	b := pagetest.Open(t, chromedp.Flag("host-resolver-rules", "MAP bot.example.org 127.0.0.1"))
 	b.Do(chromedp.Navigate(s.public + "/"))
-	b.Eval("document.querySelector('#token').value = " + quoted(s.token()))
-	b.Eval("document.querySelector('form').submit()")
-	b.Until("document.querySelector('#state')?.classList.contains('up')")
-	file := filepath.Join(t.TempDir(), "large.bin")
-	if err := os.WriteFile(file, make([]byte, 3<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b.Do(chromedp.SetUploadFiles("#picker", []string{file}, chromedp.NodeReady))
+	s.logIn(b)
+	attachLarge(t, b)
 	b.Until("document.querySelector('#problem').innerText.includes('client_max_body_size')")
 	b.Eval("document.querySelector('#text').value = 'all the same'")
 	b.Eval("document.querySelector('#send').click()")

@@ -58,6 +58,9 @@ func TestEachRule(t *testing.T) {
 		{"deleted", "chat/a.go", head + "var m = map[int]int{}\nfunc f() { delete(m, 1) }\n", []string{"chat/a.go:4: no globals that change: m is changed"}},
 		{"a local of that name", "chat/a.go", head + "var m = map[int]int{}\nfunc f(m map[int]int) { m[1] = 2 }\n", nil},
 		{"sleep", "chat/a_test.go", head + "func f() { time.Sleep(1) }\n", []string{"chat/a_test.go:3: no sleeping tests: wait for the event, or use testing/synctest"}},
+		{"skip", "chat/a_test.go", head + "func f() { t.Skip(1) }\n", []string{"chat/a_test.go:3: no hidden skips: say it by need.Unmet, or give the reason in internal/archtest/table.go"}},
+		{"skip in a helper", "chat/a.go", head + "func f() { r.t.Skipf(\"x\") }\nfunc g() { t.SkipNow() }\n", []string{"chat/a.go:3: no hidden skips: say it by need.Unmet, or give the reason in internal/archtest/table.go", "chat/a.go:4: no hidden skips: say it by need.Unmet, or give the reason in internal/archtest/table.go"}},
+		{"skip with a reason", "tools/web/web_test.go", head + "func f() { t.Skip() }\n", nil},
 		{"no package comment", "chat/a.go", "package p\n", []string{"chat/a.go:1: package comment: chat has 0, want one"}},
 		{"odd package comment", "chat/a.go", "// Hello.\npackage p\n", []string{"chat/a.go:1: package comment: want it to begin with Package or Command"}},
 		{"undocumented", "chat/a.go", head + "func F() {}\ntype T int\nfunc (T) M() {}\nfunc (T) String() {}\nfunc (t) M() {}\nconst C = 1\n", []string{

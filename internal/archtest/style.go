@@ -217,3 +217,25 @@ func Sleeps(t *Tree) []Violation {
 	}
 	return all
 }
+
+// Skips refuses tests that leave themselves out: what a machine lacks is said by
+// need.Unmet, which fails where everything has to be there. The files with
+// another reason stand in skipping.
+func Skips(t *Tree) []Violation {
+	var all []Violation
+	for _, f := range t.Files {
+		if skipping()[f.Name] != "" {
+			continue
+		}
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok {
+				s, _ := c.Fun.(*ast.SelectorExpr)
+				if _, name := unwrapped(s); name == "Skip" || name == "Skipf" || name == "SkipNow" {
+					all = append(all, t.violation(n, "no hidden skips", "say it by need.Unmet, or give the reason in internal/archtest/table.go"))
+				}
+			}
+			return true
+		})
+	}
+	return all
+}

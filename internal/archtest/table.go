@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/lineedit", "internal/near", "internal/pagetest", "internal/paste", "internal/portlock", "internal/rights", "internal/screentest"), []row{
+	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
 		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
@@ -64,7 +64,9 @@ func table() []row {
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
 		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
 		{"internal/termchat", []string{"chat", "internal/lineedit"}},
-		{"internal/fakes/...", []string{"internal/fakes/..."}},
+		{"internal/fakes/...", []string{"internal/fakes/...", "internal/need"}},
+		{"internal/pagetest", []string{"internal/need"}},
+		{"internal/screentest", []string{"internal/need"}},
 		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
@@ -86,7 +88,7 @@ func alone(names ...string) (all []row) {
 func forTests() []string {
 	return []string{
 		"agent/llm/llmtest", "agent/llm/openai", "bus/bustest", "channels", "channels/channeltest", "channels/render", "channels/web",
-		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/pagetest", "internal/portlock", "internal/screentest", "tools/tooltest",
+		"internal/fakes/...", "internal/kv", "internal/kv/kvtest", "internal/need", "internal/pagetest", "internal/portlock", "internal/screentest", "tools/tooltest",
 	}
 }
 
@@ -154,7 +156,7 @@ func owners() []owner {
 
 		{"mvdan.cc/sh/v3", []string{"tools/shell/..."}, nil},
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
-		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/screentest"}, anywhere},
+		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/need", "internal/screentest"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
 		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, []string{"tools/shell/sandbox"}}, // its interpreter of filters,
 		{"golang.org/x/term", []string{"cmd/bot", "internal/lineedit", "internal/termchat"}, nil},
@@ -175,5 +177,23 @@ func owners() []owner {
 func exceptions() map[string]string {
 	return map[string]string{
 		"channels/render.markdown": "a configured parser, safe for concurrent use",
+	}
+}
+
+// skipping are the files with tests that leave themselves out for another reason
+// than what the machine lacks.
+func skipping() map[string]string {
+	const script, input = "a script of deploy runs it, and says what was left out", "what a fuzzer makes up and the test is not about"
+	return map[string]string{
+		"internal/need/need.go":                    "this is the one",
+		"channels/channeltest/rig.go":              "a platform, or its fake, has no such thing: the harness says so",
+		"tools/shell/sandbox/filter_linux_test.go": "the program has no filter for that processor, and says so",
+		"internal/archtest/readme_test.go":         "it builds and starts the program, only where MAGPIE_TEST_REQUIRE is set",
+		"internal/compose/volumes_test.go":         script,
+		"internal/dockertest/rig_test.go":          script,
+		"channels/render/split_test.go":            input,
+		"channels/render/splitall_test.go":         input,
+		"tools/web/page/page_test.go":              input,
+		"tools/web/web_test.go":                    input,
 	}
 }

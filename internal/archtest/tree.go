@@ -113,7 +113,7 @@ func (t *Tree) violation(n ast.Node, rule, format string, args ...any) Violation
 func (t *Tree) Check() []Violation {
 	var all []Violation
 	for _, rule := range []func(*Tree) []Violation{
-		Imports, Sizes, Globals, Sleeps, Docs,
+		Imports, Sizes, Globals, Sleeps, Skips, Docs,
 	} {
 		all = append(all, rule(t)...)
 	}

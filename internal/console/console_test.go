@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/chat"
 	"magpie/internal/console"
 )
 
@@ -116,6 +117,38 @@ func TestWhoGetsIn(t *testing.T) {
 	} {
 		if got := c.ask.of(s).StatusCode; got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// A passphrase in any writing opens the console in every way, over a connection.
+func TestPassphrases(t *testing.T) {
+	for _, token := range []string{
+		"窗前的明月（很亮），“地上霜”——２０２６！", "床前明月光　疑是地上霜", "crème brûlée – c’est «bon»", "🐦 喜鹊&a=b#c;d%41+e?", `quotes " ' and \ and ` + "`", "a  b",
+	} {
+		s := newConsole(t, func(c *console.Config) { c.Token = chat.Secret(token) })
+		srv := httptest.NewServer(s.Handler())
+		t.Cleanup(srv.Close)
+		client := srv.Client()
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		header, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header.Header.Set("Authorization", "Bearer "+token)
+		for way, ask := range map[string]func() (*http.Response, error){
+			"header": func() (*http.Response, error) { return client.Do(header) },
+			"link":   func() (*http.Response, error) { return client.Get(srv.URL + "/?token=" + url.QueryEscape(token)) },
+			"form":   func() (*http.Response, error) { return client.PostForm(srv.URL+"/login", url.Values{"token": {token}}) },
+		} {
+			res, err := ask()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if in := way == "header" && res.StatusCode == http.StatusOK || len(res.Cookies()) == 1; !in {
+				t.Errorf("%s by %s: %s", token, way, res.Status)
+			}
 		}
 	}
 }

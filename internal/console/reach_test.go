@@ -17,8 +17,9 @@ import (
 	"magpie/internal/console"
 )
 
-// serving runs a console that is announced in dir, until end.
-func serving(t *testing.T, dir, listen string) (s *console.Server, end func()) {
+// announced is a console that listens and is announced in dir; nobody answers
+// before it runs.
+func announced(t *testing.T, dir, listen string) (s *console.Server, gone func()) {
 	t.Helper()
 	s, err := console.New(console.Config{Listen: listen, Token: secret, Key: []byte("k")}, console.Route{
 		Pattern: "/where", Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -28,13 +29,19 @@ func serving(t *testing.T, dir, listen string) (s *console.Server, end func()) {
 	if err == nil {
 		err = s.Listen(t.Context())
 	}
+	if err == nil {
+		gone, err = s.Announce(dir)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := s.Announce(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return s, gone
+}
+
+// serving runs a console that is announced in dir, until end.
+func serving(t *testing.T, dir, listen string) (s *console.Server, end func()) {
+	t.Helper()
+	s, gone := announced(t, dir, listen)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -183,17 +190,7 @@ func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, socket := range []bool{true, false} {
 		dir := t.TempDir()
-		s, err := console.New(console.Config{Listen: "127.0.0.1:0", Token: secret, Key: []byte("k")})
-		if err == nil {
-			err = s.Listen(t.Context()) // and never Run
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		end, err := s.Announce(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, end := announced(t, dir, "127.0.0.1:0")
 		path := filepath.Join(dir, console.SocketFile)
 		if !socket {
 			if err := errors.Join(os.Remove(path), leaveSocket(path)); err != nil {
@@ -232,17 +229,7 @@ func TestNoAnswer(t *testing.T) {
 func TestLivingButUnreached(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := console.New(console.Config{Listen: "127.0.0.1:0", Token: secret, Key: []byte("k")})
-	if err == nil {
-		err = s.Listen(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	end, err := s.Announce(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, end := announced(t, dir, "127.0.0.1:0")
 	defer end()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -24,6 +24,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"magpie/internal/need"
 )
 
 const (
@@ -33,8 +35,7 @@ const (
 	answer = 5 * time.Second
 )
 
-// Chromium finds the browser, or skips the test; MAGPIE_TEST_REQUIRE=1 makes
-// that a failure.
+// Chromium finds the browser.
 func Chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("MAGPIE_TEST_CHROME"), "chromium", "chromium-browser", "google-chrome"} {
@@ -45,11 +46,7 @@ func Chromium(t *testing.T) string {
 			return path
 		}
 	}
-	const why = "no Chromium found (install chromium, or name it in MAGPIE_TEST_CHROME): the page is not tested"
-	if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
+	need.Unmet(t, "no Chromium found (install chromium, or name it in MAGPIE_TEST_CHROME): the page is not tested")
 	return ""
 }
 

@@ -72,19 +72,20 @@ func unseen(r rune) bool {
 // name: full-width and typographic characters, such that nobody sees, and what
 // a shell would have replaced. "" is nothing.
 func Odd(value string) string {
-	for _, r := range value {
-		plain := Plain(r)
+	for i, r := range value {
 		switch {
 		case r == '\u3000':
 			return "holds a full-width blank: remove it"
-		case r >= 0xff01 && r <= 0xff5e:
-			return fmt.Sprintf("holds the full-width %c: write the plain %c", r, plain)
-		case plain != r:
-			return fmt.Sprintf("holds the typographic %c: write it with plain characters, without quotes around it", r)
-		case unseen(r):
-			return fmt.Sprintf("holds a character that nobody sees (U+%04X): type it anew, or copy it from where it is shown alone", r)
+		case fullWidth(r):
+			found, plain := signs(value[i:], fullWidth)
+			return fmt.Sprintf("holds the full-width %s: write the plain %s", found, plain)
+		case typographic(r):
+			found, _ := signs(value[i:], typographic)
+			return fmt.Sprintf("holds the typographic %s: write it with plain characters, without quotes around it", found)
 		case unicode.IsControl(r):
 			return "holds the end of a line or another control character: it has to stand on one line"
+		case unseen(r) || unicode.IsSpace(r) && r != ' ':
+			return fmt.Sprintf("holds a character that nobody sees (U+%04X): type it anew, or copy it from where it is shown alone", r)
 		}
 	}
 	if strings.Contains(value, "$(") || strings.HasPrefix(value, "`") || shellVariable.MatchString(value) {
@@ -94,6 +95,41 @@ func Odd(value string) string {
 		return "is a command, which is not run here: run it, and write what it prints"
 	}
 	return ""
+}
+
+// OddPhrase is Odd for a secret that a person makes up: in a text with letters
+// beyond ASCII, such as Chinese, full-width and typographic signs are meant. No
+// header of HTTP carries blanks around it.
+func OddPhrase(value string) string {
+	if strings.TrimSpace(value) != value {
+		return "begins or ends with a blank: remove it"
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsLetter(r) && !fullWidth(r) }) {
+		value = strings.Map(func(r rune) rune {
+			if r == '\u3000' || fullWidth(r) || typographic(r) {
+				return -1
+			}
+			return r
+		}, value)
+	}
+	return Odd(value)
+}
+
+func fullWidth(r rune) bool { return r >= 0xff01 && r <= 0xff5e }
+
+func typographic(r rune) bool { return !fullWidth(r) && !unicode.IsSpace(r) && Plain(r) != r }
+
+// signs are the first character of a text and the other signs of its kind, which
+// come in pairs, with the plain ones. Letters and digits that follow are not
+// told: they are more of the secret.
+func signs(text string, kind func(rune) bool) (found, plain string) {
+	for i, r := range text {
+		if i > 0 && (!kind(r) || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(found, r)) {
+			continue
+		}
+		found, plain = found+" "+string(r), plain+" "+string(Plain(r))
+	}
+	return found[1:], plain[1:]
 }
 
 var shellVariable = regexp.MustCompile(`^\$\{?[A-Za-z_]+\}?$`)

@@ -48,6 +48,30 @@ func TestFlaw(t *testing.T) {
 	}
 }
 
+// A passphrase may hold what its writing has. What is foreign to it is named,
+// all signs of a kind at once, and no more of it.
+func TestOddPhrase(t *testing.T) {
+	t.Parallel()
+	for _, phrase := range []string{
+		"窗前（明月）光", "你好，世界！“真的”吗——是的……", "「東京」の空・三日月", "密码１２３ＡＢＣ", "床前明月光　疑是地上霜", "crème brûlée – c’est «bon»", "пароль «тайна» — да", "비밀（번호）",
+		"correct blue ladder seven", "~!@#%^&*()_+{}|:<>?-=[];',./", "🐦 喜鹊（飞）", "🐦🌙🍚🏮", "价格＄（很贵）",
+	} {
+		if odd := paste.OddPhrase(phrase); odd != "" {
+			t.Errorf("%s %s", phrase, odd)
+		}
+	}
+	for phrase, want := range map[string]string{
+		"blue（ladder）seven": "holds the full-width （ ）: write the plain ( )", "a，b，c！": "holds the full-width ， ！: write the plain , !",
+		"０１２３abc": "holds the full-width ０: write the plain 0", "ａ（ｂ）": "holds the full-width ａ （ ）: write the plain a ( )",
+		"the “quoted” one": "holds the typographic “ ”: ", "seven–eight": "holds the typographic –: ", "blue　ladder": "full-width blank",
+		"窗前\u200b明月": "(U+200B)", "窗前\u00a0明月": "(U+00A0)", "blue\u2009ladder": "(U+2009)", "窗前\n明月": "control character", " blue ladder": "begins or ends with a blank", "明月\u3000": "begins or ends with a blank", "窗前\u0085明月": "control character", "窗前$(date)明月": "a command",
+	} {
+		if odd := paste.OddPhrase(phrase); !strings.Contains(odd, want) {
+			t.Errorf("%q: %q, want %q in it", phrase, odd, want)
+		}
+	}
+}
+
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{

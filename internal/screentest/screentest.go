@@ -18,10 +18,12 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
+
+	"magpie/internal/need"
 )
 
 // patience bounds every wait for a screen.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Screen is a terminal. It is closed by the test's cleanup.
 type Screen struct {
@@ -36,16 +38,12 @@ type Screen struct {
 	changed chan struct{}
 }
 
-// New opens a terminal of a size. Where there are none the test is skipped;
-// MAGPIE_TEST_REQUIRE=1 makes that a failure.
+// New opens a terminal of a size.
 func New(t testing.TB, columns, rows int) *Screen {
 	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		if os.Getenv("MAGPIE_TEST_REQUIRE") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("no pseudo-terminals here: %v", err)
+		need.Unmet(t, "no pseudo-terminals here: %v", err)
 	}
 	s := &Screen{t: t, pty: pty, vt: vt.NewEmulator(columns, rows), changed: make(chan struct{}, 1)}
 	var n int
@@ -144,6 +142,14 @@ func (s *Screen) answer() {
 func (s *Screen) Type(text string) {
 	s.t.Helper()
 	if _, err := s.pty.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// HangUp closes the terminal, as one does by closing its window.
+func (s *Screen) HangUp() {
+	s.t.Helper()
+	if err := s.pty.Close(); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -23,7 +23,7 @@ type person struct {
 	done chan error
 }
 
-func sitDown(t *testing.T, b *bot, columns, rows int) *person {
+func sitDown(t *testing.T, b *bot, columns, rows int, change ...func(*termchat.Options)) *person {
 	t.Helper()
 	for _, name := range []string{"TMUX", "VTE_VERSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID", "WT_SESSION", "TERM_PROGRAM", "TERM"} {
 		t.Setenv(name, "") // the emulator is none of these
@@ -32,11 +32,13 @@ func sitDown(t *testing.T, b *bot, columns, rows int) *person {
 	s := screentest.New(t, columns, rows)
 	p := &person{Screen: s, t: t, done: make(chan error, 1)}
 	client := &http.Client{Transport: &http.Transport{}}
+	o := termchat.Options{BaseURL: b.URL, Token: "the-token", In: s.TTY, Out: s.TTY, HTTP: client}
+	for _, c := range change {
+		c(&o)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		p.done <- termchat.Run(ctx, termchat.Options{BaseURL: b.URL, Token: "the-token", In: s.TTY, Out: s.TTY, HTTP: client})
-	})
+	wg.Go(func() { p.done <- termchat.Run(ctx, o) })
 	t.Cleanup(func() {
 		cancel()
 		wg.Wait()
