@@ -32,6 +32,9 @@ func examineSandbox(cfg *config.Config) (string, error) {
 	if !cfg.Tools.Exec.Enabled {
 		return "commands are switched off (tools.exec.enabled)", nil
 	}
+	if limit, ok := memoryLimit(); ok && limit < busyMemory { // the trial is two more processes
+		return "", &unseen{fmt.Sprintf("not tried in a memory limit of %s, beside the bot: see \"sandbox of commands\" in its log", bytesText(uint64(limit)))}
+	}
 	f, err := openFence(cfg)
 	if err != nil {
 		return "", &advised{err, "correct workspace or tools.allowed_paths"}
