@@ -28,9 +28,9 @@ func newCage(t testing.TB, megabytes int) *cage {
 	if why := c.closed(); why != "" {
 		t.Skip("NOT TRIED, the program in a small memory limit: " + why)
 	}
-	c.dir = filepath.Join(c.dir, fmt.Sprintf("magpie-test-%d-%d", os.Getpid(), megabytes))
-	err := os.Mkdir(c.dir, 0o700)
+	dir, err := os.MkdirTemp(c.dir, "magpie-test-")
 	if err == nil {
+		c.dir = dir
 		t.Cleanup(func() { c.remove(t) })
 		err = os.WriteFile(filepath.Join(c.dir, c.limit), []byte(strconv.Itoa(megabytes<<20)), 0o600)
 	}

@@ -40,7 +40,8 @@ func TestTooSmallAMemoryLimit(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			env := []string{"GOMEMLIMIT=" + c.env}
+			// The more processors, the more memory a program takes.
+			env := []string{"GOMEMLIMIT=" + c.env, "GOMAXPROCS=2"}
 			p := launchBy(t, cage.by(), dir, env, nil, "run")
 			p.listen = listen
 			p.await("the bot is ready, or killed", func() bool {
@@ -52,6 +53,9 @@ func TestTooSmallAMemoryLimit(t *testing.T) {
 			}
 			told(t, "the log", p.log.String(), c.says)
 
+			if p.gone() { // docker compose run, since there is nothing for exec
+				cage = newCage(t, c.megabytes)
+			}
 			doctor := launchBy(t, cage.by(), dir, env, nil, "doctor")
 			err := <-doctor.ended
 			doctor.ended <- err
