@@ -37,7 +37,10 @@ func (p *program) doctorCommand() *cobra.Command {
 
 // doctor reports every finding and fails when one of them is not good.
 func (p *program) doctor(ctx context.Context, asJSON bool) error {
-	findings := p.examine(ctx)
+	findings := app.FitBeside()
+	if findings == nil {
+		findings = p.examine(ctx)
+	}
 	bad := 0
 	for _, f := range findings {
 		if f.Bad() {

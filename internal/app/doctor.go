@@ -66,7 +66,7 @@ func examine(ctx context.Context, cfg *config.Config) []Finding {
 	exams := []exam{
 		{"data folder", func(context.Context) (string, error) { return dataFolder(cfg) }},
 		{"disk space", func(context.Context) (string, error) { return examineDisk(cfg) }},
-		{"memory", func(context.Context) (string, error) { return examineMemory() }},
+		{"memory", examineMemory},
 		{"store files", func(context.Context) (string, error) { return examineDamage(cfg) }},
 		{"zone", func(context.Context) (string, error) { return examineZone(cfg) }},
 	}

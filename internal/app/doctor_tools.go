@@ -32,6 +32,12 @@ func examineSandbox(cfg *config.Config) (string, error) {
 	if !cfg.Tools.Exec.Enabled {
 		return "commands are switched off (tools.exec.enabled)", nil
 	}
+	if shell.Missing() {
+		return "there is no shell here, so commands are not offered", nil
+	}
+	if limit, ok := memoryLimit(); ok && limit < busyMemory { // the trial is two more processes
+		return "", &unseen{fmt.Sprintf("not tried in a memory limit of %s, beside the bot: see \"sandbox of commands\" in its log", bytesText(uint64(limit)))}
+	}
 	f, err := openFence(cfg)
 	if err != nil {
 		return "", &advised{err, "correct workspace or tools.allowed_paths"}
@@ -45,9 +51,6 @@ func examineSandbox(cfg *config.Config) (string, error) {
 	}
 	if err != nil {
 		return "", &advised{err, "correct tools.exec; sandbox: auto takes what the machine has"}
-	}
-	if s.Missing() {
-		return "there is no shell here, so commands are not offered", nil
 	}
 	if s.Report().Kind == sandbox.Off && cfg.Tools.Exec.Sandbox != string(sandbox.Off) {
 		return "", &advised{

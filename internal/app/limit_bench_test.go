@@ -1,58 +1,13 @@
 package app_test
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"magpie/internal/fakes/modelserver"
-	"magpie/internal/need"
 )
-
-// cage is a control group with a memory limit, as an engine makes one for a
-// container. Root alone can; else the benchmark is skipped.
-type cage struct{ dir, limit, peak string }
-
-func newCage(b *testing.B, megabytes int) *cage {
-	b.Helper()
-	c := &cage{dir: "/sys/fs/cgroup", limit: "memory.max", peak: "memory.peak"}
-	if _, err := os.Stat("/sys/fs/cgroup/memory"); err == nil {
-		c = &cage{dir: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes"}
-	} else {
-		_ = os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+memory"), 0o600)
-	}
-	c.dir = filepath.Join(c.dir, fmt.Sprintf("magpie-bench-%d-%d", os.Getpid(), megabytes))
-	err := os.Mkdir(c.dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(c.dir, c.limit), []byte(strconv.Itoa(megabytes<<20)), 0o600)
-	}
-	for _, noSwap := range []string{"memory.swap.max", "memory.swappiness"} {
-		_ = os.WriteFile(filepath.Join(c.dir, noSwap), []byte("0"), 0o600)
-	}
-	if err != nil {
-		need.Unmet(b, "no control group with a memory limit can be made: %v", err)
-	}
-	b.Cleanup(func() { _ = os.Remove(c.dir) })
-	return c
-}
-
-// by starts a program in the cage.
-func (c *cage) by() []string {
-	return []string{"/bin/sh", "-c", "echo $$ >" + c.dir + `/cgroup.procs && exec "$0" "$@"`}
-}
-
-func (c *cage) read(b *testing.B, name string) string {
-	b.Helper()
-	data, err := os.ReadFile(filepath.Join(c.dir, name))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		b.Fatal(err)
-	}
-	return strings.TrimSpace(string(data))
-}
 
 // BenchmarkMemoryLimit is the program in a control group with a memory limit,
 // while 128 chats are busy: how many messages a second, or whether it is killed.

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,9 +90,45 @@ func TestMemoryOfTheRuntime(t *testing.T) {
 			t.Errorf("of %d MiB: %d, want %d", limit, got>>20, want)
 		}
 	}
-	for limit, good := range map[int64]bool{16: false, 31: false, 32: true, 48: true} {
-		if _, err := app.JudgeMemory(limit << 20); (err == nil) != good {
-			t.Errorf("%d MiB: %v", limit, err)
+}
+
+// A limit that is too small, or a GOMEMLIMIT that does not fit it, is said with
+// what would be right; what fits is only named.
+func TestMemoryIsJudged(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		limit  int64  // 0: none
+		chosen string // GOMEMLIMIT
+		heap   int64  // that is in bytes
+		good   bool
+		says   string
+	}{
+		{0, "", math.MaxInt64, true, "no limit is set"},
+		{16 * mib, "", 0, false, "the memory limit is 16 MiB, which is too small: at least 32 MiB, 48 MiB for"},
+		{32*mib - 1, "", 0, false, "31 MiB, which is too small"},
+		{32 * mib, "", 0, true, "the memory limit is 32 MiB"},
+		{48 * mib, "", 0, true, "the memory limit is 48 MiB"},
+		{24 * mib, "16MiB", 16 * mib, false, "24 MiB, which is too small"},
+		{64 * mib, "48MiB", 48 * mib, true, "the memory limit is 64 MiB; GOMEMLIMIT=48MiB"},
+		{0, "48MiB", 48 * mib, true, "no limit is set; GOMEMLIMIT=48MiB"},
+		{64 * mib, "off", math.MaxInt64, true, "the memory limit is 64 MiB; GOMEMLIMIT=off"},
+		{64 * mib, "1GiB", 1024 * mib, false, "the memory limit is 64 MiB, and GOMEMLIMIT=1GiB is not below it: such as GOMEMLIMIT=48MiB"},
+		{64 * mib, "64MiB", 64 * mib, false, "GOMEMLIMIT=64MiB is not below it"},
+		{64 * mib, "48", 48, false, "GOMEMLIMIT=48 is too small: write it with a unit"},
+		{0, "0", 0, false, "GOMEMLIMIT=0 is too small"},
+	} {
+		said, err := app.JudgeMemory(c.limit, c.chosen, c.heap)
+		if err != nil {
+			said = err.Error()
+			var wise interface{ Advice() string }
+			if errors.As(err, &wise) {
+				said += ": " + wise.Advice()
+			}
+		}
+		for part := range strings.SplitSeq(c.says, ": ") {
+			if !strings.Contains(said, part) || (err == nil) != c.good {
+				t.Errorf("limit %d, GOMEMLIMIT %q: %v, %s; want %s", c.limit, c.chosen, err == nil, said, c.says)
+			}
 		}
 	}
 }

@@ -19,13 +19,13 @@ func (t *toolbox) openShell(o *outfit) (*shell.Shell, error) {
 	if !o.cfg.Tools.Exec.Enabled || !t.p.has(Agent) {
 		return nil, nil
 	}
+	if shell.Missing() {
+		t.p.log.Info("there is no shell here, so the tool exec is not offered")
+		return nil, nil
+	}
 	s, err := shell.New(shellConfig(o.cfg, secrets(o.cfg, t.p.token)), shell.Deps{Fence: o.fence, Progress: t.progress, Session: t.overlay})
 	if err != nil {
 		return nil, err
-	}
-	if s.Missing() {
-		t.p.log.Info("there is no shell here, so the tool exec is not offered")
-		return nil, nil
 	}
 	log := t.p.log.Info
 	if s.Report().Kind == sandbox.Off {

@@ -44,6 +44,37 @@ func TestGround(t *testing.T) {
 			t.Errorf("doctor does not see the disk: %s", said)
 		}
 	})
+	t.Run("a memory limit that is too small", tooSmall)
+}
+
+// tooSmall: the log and the doctor say of a memory limit that it is too small,
+// and of one that fits nothing.
+func tooSmall(t *testing.T) {
+	p := open(t, "docker-compose.yml")
+	t.Setenv("COMPOSE_FILE", os.Getenv("COMPOSE_FILE")+":override.yml")
+	const small = "MiB, which is too small"
+	for _, limit := range []string{"64", "28", "24", "16"} {
+		p.write("override.yml", "services:\n  bot: {mem_limit: "+limit+"m, memswap_limit: "+limit+"m}\n")
+		p.compose("up", "-d", "--force-recreate")
+		if limit != "64" {
+			p.says("the memory limit is " + limit + " " + small)
+		}
+		if limit == "64" || limit == "28" { // too small, but alive
+			p.becomes("healthy", "bot")
+		}
+		said, err := p.try("docker", "compose", "exec", "-T", "bot", "bot", "doctor")
+		if said == "" { // it starts over and over
+			t.Logf("limit %s: nothing runs: %v", limit, err)
+			said, _ = p.try("docker", "compose", "run", "--rm", "--no-deps", "-T", "bot", "doctor")
+		}
+		want := regexp.MustCompile(`(?m)^FAIL +memory: the memory limit is ` + limit + ` ` + small + `$`)
+		if limit == "64" {
+			want = regexp.MustCompile(`(?m)^ok +memory: the memory limit is 64 MiB$`)
+		}
+		if log := p.compose("logs", "bot"); !want.MatchString(said) || strings.Contains(log, small) != (limit != "64") {
+			t.Errorf("limit %s: doctor says\n%s\nand the log\n%s", limit, said, log)
+		}
+	}
 }
 
 // mounted makes a folder of the host, which belongs to root, the bot's /data.

@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -92,15 +94,30 @@ func (s *Shell) environment(sc tools.Scope, dir string) []string {
 // findShell is the user's shell when the guard can read its language, else
 // the system's.
 func (s *Shell) findShell() string {
-	path, _ := s.deps.Lookup("SHELL")
-	known := slices.Contains([]string{"bash", "sh", "dash", "zsh", "ksh", "mksh"}, filepath.Base(path))
-	for _, p := range []string{path, "/bin/bash", "/usr/bin/bash", "/bin/sh"} {
-		if p == path && (!known || !filepath.IsAbs(p)) {
-			continue
-		}
+	for _, p := range shells(s.deps.Lookup) {
 		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && s.sandbox.Readable(p) {
 			return p
 		}
 	}
 	return "/bin/sh"
+}
+
+// shells are the places where one may be, the user's own first.
+func shells(lookup func(string) (string, bool)) []string {
+	places := []string{"/bin/bash", "/usr/bin/bash", "/bin/sh"}
+	path, _ := lookup("SHELL")
+	if filepath.IsAbs(path) && slices.Contains([]string{"bash", "sh", "dash", "zsh", "ksh", "mksh"}, filepath.Base(path)) {
+		places = append([]string{path}, places...)
+	}
+	return places
+}
+
+// Missing: the machine has no shell, as a container of nothing but the bot, so
+// no command could ever run. New need not be called then: it tries the sandbox,
+// in processes that take memory.
+func Missing() bool {
+	return !slices.ContainsFunc(shells(os.LookupEnv), func(path string) bool {
+		_, err := os.Stat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -153,13 +152,6 @@ func (d Deps) withDefaults() Deps {
 
 // Report says which sandbox is in force, for people.
 func (s *Shell) Report() sandbox.Report { return s.sandbox.Report() }
-
-// Missing: the machine has no shell, as a container of nothing but the bot, so
-// no command could ever run.
-func (s *Shell) Missing() bool {
-	_, err := os.Stat(s.shell)
-	return errors.Is(err, fs.ErrNotExist)
-}
 
 type execIn struct {
 	Command    string  `json:"command" jsonschema:"The command line for the shell." rule:"minlen=1"`
