@@ -26,7 +26,7 @@ type Pool struct {
 
 // The sessions of tasks are used once; a few are kept for those that are
 // handed back.
-const keptSessions, keptTokens = 4, 20_000
+const keptSessions, keptBytes = 4, 256 << 10
 
 // NewPool returns a Pool over the ports of the agent of chats, of which it
 // uses all but Prompt, Commands, Media, Publish and Say.
@@ -38,7 +38,7 @@ func NewPool(board *tasks.Board, ports agent.Ports, o *Options) *Pool {
 	}
 	p.agent = agent.New(own, &agent.Options{
 		MaxIterations: p.opt.MaxIterations, MaxConcurrent: p.opt.MaxTools, Busy: agent.Queue,
-		Now: p.opt.Now, Log: p.opt.Log, History: &session.Options{Sessions: keptSessions, Tokens: keptTokens},
+		Now: p.opt.Now, Log: p.opt.Log, History: &session.Options{Sessions: keptSessions, Bytes: keptBytes},
 	})
 	return p
 }

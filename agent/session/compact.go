@@ -56,6 +56,7 @@ func (st *Store) Compact(ctx context.Context, s *Session, keep, room int, ask As
 	s.summary = text
 	for _, t := range old {
 		s.tokens -= t.tokens
+		s.bytes -= t.bytes
 	}
 	s.turns = append([]turn(nil), s.turns[n:]...)
 	return nil

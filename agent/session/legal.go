@@ -23,7 +23,7 @@ const (
 // their call become labelled user messages, calls without a result get one
 // that says so. A legal conversation comes back equal; msgs is not changed.
 func Legalise(msgs []llm.Message) []llm.Message {
-	l := legaliser{out: make([]llm.Message, 0, len(msgs)+1), ids: map[string]struct{}{}}
+	l := legaliser{out: make([]llm.Message, 0, len(msgs)), ids: map[string]struct{}{}}
 	for i := 0; i < len(msgs); {
 		m := msgs[i]
 		i++

@@ -18,6 +18,7 @@ type Session struct {
 	summary string
 	turns   []turn
 	tokens  int
+	bytes   int      // about what it takes in memory
 	last    uint64   // all records up to this Seq are in here
 	fresh   []string // ids of records added since, whose Seq is not known
 	damaged int
@@ -31,6 +32,7 @@ type turn struct {
 	inputs []chat.Input // the inbound messages behind it
 	at     time.Time
 	tokens int
+	bytes  int
 	msgs   []llm.Message
 	// outside: one of msgs holds text from outside.
 	outside bool
@@ -63,7 +65,7 @@ func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) 
 	t := turn{id: id, seq: seq, inputs: inputs}
 	for _, it := range items {
 		if it.Reset {
-			s.summary, s.turns, s.tokens = "", nil, 0
+			s.summary, s.turns, s.tokens, s.bytes = "", nil, 0, 0
 			t.msgs, t.outside = nil, false
 			continue
 		}
@@ -71,9 +73,38 @@ func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) 
 		t.msgs, t.at = append(t.msgs, it.Message), it.At
 	}
 	t.msgs = Legalise(t.msgs)
-	t.tokens = Size(t.msgs)
+	t.tokens, t.bytes = Size(t.msgs), weight(t.msgs)+len(inputs)*bytesPerInput
 	s.turns = append(s.turns, t)
 	s.tokens += t.tokens
+	s.bytes += t.bytes
+}
+
+// What a turn takes in memory beside its texts, with what a slice that grows
+// takes in advance. Most turns are short: they take more for themselves than for
+// what was said.
+const (
+	bytesPerTurn    = 200
+	bytesPerInput   = 160
+	bytesPerMessage = 160
+)
+
+// weight is about how many bytes the session takes in memory.
+func (s *Session) weight() int { return s.bytes + len(s.summary) }
+
+// weight is about how many bytes msgs take in memory.
+func weight(msgs []llm.Message) int {
+	n := bytesPerTurn
+	for i := range msgs {
+		m := &msgs[i]
+		n += bytesPerMessage + len(m.Text) + len(m.Images)*bytesPerMessage
+		for _, c := range m.Calls {
+			n += bytesPerMessage + len(c.Args)
+		}
+		for _, th := range m.Thinking {
+			n += bytesPerMessage + len(th.Text) + len(th.Signature) + len(th.Redacted)
+		}
+	}
+	return n
 }
 
 // confirm compares the records that the history has after s.last with those

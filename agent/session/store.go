@@ -18,7 +18,7 @@ type History func(ctx context.Context, key chat.SessionKey, after uint64) ([]cha
 // Options of NewStore; nil and zero fields mean the defaults.
 type Options struct {
 	Sessions int // how many idle sessions are kept ready; 256
-	Tokens   int // how many tokens they may hold together; 1 million (about 5 MB)
+	Bytes    int // about how much memory they may take together; 16 MB
 }
 
 // Store loads sessions and keeps those used last, so that the next turn of a
@@ -28,10 +28,10 @@ type Store struct {
 	table   kv.Table
 	opt     Options
 
-	mu     sync.Mutex
-	ready  map[chat.SessionKey]*list.Element // of *Session
-	order  *list.List                        // front: used last
-	tokens int
+	mu    sync.Mutex
+	ready map[chat.SessionKey]*list.Element // of *Session
+	order *list.List                        // front: used last
+	bytes int
 }
 
 // NewStore returns a Store over the durable histories and the table that holds
@@ -44,8 +44,8 @@ func NewStore(history History, table kv.Table, opt *Options) *Store {
 	if st.opt.Sessions <= 0 {
 		st.opt.Sessions = 256
 	}
-	if st.opt.Tokens <= 0 {
-		st.opt.Tokens = 1_000_000
+	if st.opt.Bytes <= 0 {
+		st.opt.Bytes = 16 << 20
 	}
 	return st
 }
@@ -73,8 +73,8 @@ func (st *Store) Keep(s *Session) {
 	defer st.mu.Unlock()
 	st.drop(st.ready[s.key])
 	st.ready[s.key] = st.order.PushFront(s)
-	st.tokens += s.tokens
-	for st.order.Len() > 1 && (st.order.Len() > st.opt.Sessions || st.tokens > st.opt.Tokens) {
+	st.bytes += s.weight()
+	for st.order.Len() > 1 && (st.order.Len() > st.opt.Sessions || st.bytes > st.opt.Bytes) {
 		st.drop(st.order.Back())
 	}
 }
@@ -96,7 +96,7 @@ func (st *Store) drop(e *list.Element) {
 		return
 	}
 	s := st.order.Remove(e).(*Session)
-	st.tokens -= s.tokens
+	st.bytes -= s.weight()
 	delete(st.ready, s.key)
 }
 

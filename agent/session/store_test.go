@@ -123,6 +123,48 @@ func TestStoreForgetsTheOldest(t *testing.T) {
 	}
 }
 
+// What sessions take is bounded in bytes: many short turns take more for
+// themselves than for what was said in them.
+func TestStoreIsBoundInBytes(t *testing.T) {
+	kept := func(st *session.Store, d *durable, turns, text int) (n int) {
+		t.Helper()
+		for i := range 100 {
+			s, err := st.Load(t.Context(), chat.SessionKey(fmt.Sprint("s", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range turns {
+				s.Add("x", nil, []session.Item{
+					{Message: llm.Message{Role: llm.User, Text: strings.Repeat("长", text/3)}},
+					{Message: llm.Message{Role: llm.Assistant, Text: "ok"}},
+				})
+			}
+			st.Keep(s)
+		}
+		for i := range 100 {
+			d.reads = nil
+			if _, err := st.Load(t.Context(), chat.SessionKey(fmt.Sprint("s", i))); err != nil {
+				t.Fatal(err)
+			}
+			if len(d.reads) > 1 { // it was not confirmed, since the history knows nothing of it
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct{ turns, text, least, most int }{
+		{100, 3, 10, 20},    // 60 kB each, of which 500 bytes were said
+		{1, 100_000, 9, 10}, // one long text each
+		{1, 3, 100, 100},
+	} {
+		d := &durable{}
+		st := session.NewStore(d.read, &kv.Memory{}, &session.Options{Bytes: 1 << 20})
+		if n := kept(st, d, c.turns, c.text); n < c.least || n > c.most {
+			t.Errorf("%d turns of %d bytes: %d sessions are kept in a megabyte, want %d to %d", c.turns, c.text, n, c.least, c.most)
+		}
+	}
+}
+
 func TestReset(t *testing.T) {
 	d := &durable{}
 	table := &kv.Memory{}

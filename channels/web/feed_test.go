@@ -76,6 +76,52 @@ func look(t *testing.T, w *Web, chatID string, fn func(kind string, m message)) 
 	return ended, cancel
 }
 
+// readers are tabs, with what each was sent.
+type readers struct {
+	mu     sync.Mutex
+	texts  [][]string
+	listed []int // events of the list of conversations
+}
+
+// open opens n tabs on conversations that are there.
+func (r *readers) open(t *testing.T, w *Web, n, chats int) (leave func()) {
+	r.texts, r.listed = make([][]string, n), make([]int, n)
+	var leaves []func()
+	for i := range n {
+		_, leave := look(t, w, fmt.Sprintf("c%d", i%chats), func(kind string, m message) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			switch kind {
+			case "message":
+				r.texts[i] = append(r.texts[i], m.Text)
+			case "chat":
+				r.listed[i]++
+			}
+		})
+		leaves = append(leaves, leave)
+	}
+	synctest.Wait()
+	return func() {
+		for _, leave := range leaves {
+			leave()
+		}
+		synctest.Wait()
+	}
+}
+
+// list checks how often each tab was told of a conversation.
+func (r *readers) list(t *testing.T, want int) {
+	t.Helper()
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, n := range r.listed {
+		if n != want {
+			t.Errorf("tab %d was told %d times of conversations, want %d", i, n, want)
+		}
+	}
+}
+
 // However many tabs are open, the store is watched once for them, each gets what
 // is its own, and the list of conversations comes whole and then at most once in
 // a second.
@@ -83,64 +129,34 @@ func TestTabsShareOneWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &watched{Table: &kv.Memory{}}
 		w := quiet(t, table)
-		const tabs, chats = 20, 5
+		const tabs, chats, more = 20, 5, 50
 		for c := range chats {
 			send(t, w, out(fmt.Sprintf("c%d", c), "before", fmt.Sprintf("before c%d", c)))
 		}
-		var mu sync.Mutex
-		got, listed := make([][]string, tabs), make([]int, tabs)
-		var leaves []func()
-		for i := range tabs {
-			_, leave := look(t, w, fmt.Sprintf("c%d", i%chats), func(kind string, m message) {
-				mu.Lock()
-				defer mu.Unlock()
-				switch kind {
-				case "message":
-					got[i] = append(got[i], m.Text)
-				case "chat":
-					listed[i]++
-				}
-			})
-			leaves = append(leaves, leave)
-		}
-		synctest.Wait()
+		var r readers
+		leave := r.open(t, w, tabs, chats)
 		if n := table.watches(); n != 2 {
 			t.Errorf("%d watches for %d tabs, want one of the messages and one of the list", n, tabs)
 		}
-		for n := range 50 {
+		for n := range more {
 			for c := range chats {
 				send(t, w, out(fmt.Sprintf("c%d", c), fmt.Sprint(n), fmt.Sprintf("%d c%d", n, c)))
 			}
 		}
-		synctest.Wait()
-		mu.Lock()
+		r.list(t, chats) // before a second is over
+		<-time.After(listEvery)
+		r.list(t, 2*chats) // each once more
 		for i := range tabs {
 			own := fmt.Sprintf("c%d", i%chats)
 			want := []string{"before " + own}
-			for n := range 50 {
+			for n := range more {
 				want = append(want, fmt.Sprintf("%d %s", n, own))
 			}
-			if diff := cmp.Diff(want, got[i]); diff != "" {
+			if diff := cmp.Diff(want, r.texts[i]); diff != "" {
 				t.Errorf("tab %d: %s", i, diff)
 			}
-			if listed[i] != chats {
-				t.Errorf("tab %d was told %d times of conversations, want %d before a second is over", i, listed[i], chats)
-			}
 		}
-		mu.Unlock()
-		<-time.After(listEvery)
-		synctest.Wait()
-		mu.Lock()
-		for i, n := range listed {
-			if n != 2*chats {
-				t.Errorf("tab %d was told %d times of conversations, want each once more", i, n-chats)
-			}
-		}
-		mu.Unlock()
-		for _, leave := range leaves {
-			leave()
-		}
-		synctest.Wait()
+		leave()
 		if n := table.watches(); n != 0 {
 			t.Errorf("%d watches are left without a tab", n)
 		}

@@ -19,6 +19,7 @@ import (
 	"magpie/agent/memory"
 	"magpie/agent/model"
 	"magpie/agent/prompt"
+	"magpie/agent/session"
 	"magpie/agent/settings"
 	"magpie/bus"
 	"magpie/chat"
@@ -115,7 +116,8 @@ func (p *program) agentOptions() *agent.Options {
 		Shrink: func(img []byte) ([]byte, string, error) {
 			return media.Shrink(img, imageSide, imageBytes)
 		},
-		Log: p.log,
+		Log:     p.log,
+		History: &session.Options{Bytes: readyBytes()},
 	}
 }
 

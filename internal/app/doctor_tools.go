@@ -35,7 +35,7 @@ func examineSandbox(cfg *config.Config) (string, error) {
 	if shell.Missing() {
 		return "there is no shell here, so commands are not offered", nil
 	}
-	if limit, ok := memoryLimit(); ok && limit < busyMemory { // the trial is two more processes
+	if limit, ok := memoryLimit(); ok && limit < trialMemory { // the trial is two more processes
 		return "", &unseen{fmt.Sprintf("not tried in a memory limit of %s, beside the bot: see \"sandbox of commands\" in its log", bytesText(uint64(limit)))}
 	}
 	f, err := openFence(cfg)

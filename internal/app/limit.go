@@ -11,10 +11,12 @@ import (
 
 const (
 	// leastMemory is the limit below which the program has no room to work;
-	// busyMemory is what a hundred busy chats need, or a command beside a few. See
-	// docs/bench.md.
+	// busyMemory is what a hundred busy chats need. See docs/bench.md.
 	leastMemory = 32 << 20
-	busyMemory  = 48 << 20
+	busyMemory  = 64 << 20
+	// trialMemory is what a doctor needs beside the bot that starts two programs
+	// more to try the sandbox.
+	trialMemory = 48 << 20
 	// leastChosen is the GOMEMLIMIT below which the runtime does little else than
 	// collect garbage.
 	leastChosen = 16 << 20
@@ -58,6 +60,16 @@ func fit(share func(limit int64) int64) {
 // little where little is given, or the runtime would do nothing but collect.
 func ours(limit int64) int64 {
 	return limit - min(8<<20+max(0, limit-64<<20)/4, 64<<20, limit/2)
+}
+
+// readyBytes is how much memory the conversations may take that are kept ready.
+// To read one again costs more than to keep it: the store loads whole blocks.
+func readyBytes() int {
+	const most = 32 << 20
+	if limit, ok := memoryLimit(); ok {
+		return int(min(limit/4, most))
+	}
+	return most
 }
 
 // judgeMemory looks at a limit, 0 for none, and at what GOMEMLIMIT has told the

@@ -73,7 +73,7 @@ func TestTooSmallAMemoryLimit(t *testing.T) {
 // told looks for exactly one line that says something, and what is to be done.
 func told(t *testing.T, who, said, want string) {
 	t.Helper()
-	advice, lines := "give it at least 32 MiB, 48 MiB for a hundred busy chats", 0
+	advice, lines := "give it at least 32 MiB, 64 MiB for a hundred busy chats", 0
 	if strings.Contains(want, "GOMEMLIMIT") {
 		advice = "such as GOMEMLIMIT=48MiB"
 	}

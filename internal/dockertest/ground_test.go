@@ -129,7 +129,8 @@ func TestFull(t *testing.T) {
 }
 
 // How much memory the bot needs, at rest and with 128 people who write without
-// a pause.
+// a pause. Below what the documentation asks for it is a figure whether it is
+// killed, but nothing may be lost.
 func TestMemory(t *testing.T) {
 	need(t, true)
 	p := open(t, "docker-compose.yml")
@@ -154,7 +155,7 @@ func TestMemory(t *testing.T) {
 		if n.lost > 0 || n.disordered > 0 {
 			t.Errorf("limit %s: %s", limit, n)
 		}
-		if killed != "0" && limit == "128m" { // below it is a figure
+		if killed != "0" && limit != "48m" {
 			t.Errorf("limit %s: killed %s times", limit, killed)
 		}
 	}

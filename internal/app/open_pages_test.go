@@ -7,64 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
-
-	"magpie/internal/fakes/modelserver"
 )
-
-// BenchmarkMemoryLimitPages is BenchmarkMemoryLimit with 128 open chat pages:
-// each keeps its stream of events open and writes when it was answered.
-//
-//	go test ./internal/app -run xxx -bench MemoryLimitPages -benchtime 3840x
-func BenchmarkMemoryLimitPages(b *testing.B) {
-	const people = 128
-	for _, megabytes := range []int{256, 128, 64, 48, 40, 32} {
-		b.Run(fmt.Sprintf("limit=%d", megabytes), func(b *testing.B) {
-			w := newWorld(b, nil)
-			c := newCage(b, megabytes)
-			w.model.Reply(func(modelserver.Request) modelserver.Answer {
-				return modelserver.Answer{Text: "Fine, thank you. What can I do for you?"}
-			})
-			path, listen := w.config("bot")
-			p := launchBy(b, c.by(), filepath.Dir(path), nil, nil, "run", "--config", path)
-			p.listen = listen
-			p.ready()
-			dead, end := context.WithCancel(b.Context())
-			go func() {
-				err := <-p.ended
-				p.ended <- err
-				end()
-			}()
-			cpu := p.cpu()
-			b.ResetTimer()
-			waits := openPages(b, dead, p, w.data(), people, b.N)
-			b.StopTimer()
-			b.ReportMetric(float64(len(waits))/b.Elapsed().Seconds(), "msg/s")
-			b.ReportMetric(quantile(waits, 0.5), "p50-ms")
-			b.ReportMetric(quantile(waits, 0.99), "p99-ms")
-			b.ReportMetric((p.cpu()-cpu).Seconds()*1000/float64(max(1, len(waits))), "cpu-ms/msg")
-			peak, _ := strconv.Atoi(c.read(b, c.peak))
-			b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
-			b.ReportMetric(p.memory("RssAnon"), "anon-MB")
-			killed := 0.0
-			if p.gone() {
-				killed = 1
-			}
-			b.ReportMetric(killed, "killed")
-			p.kill()
-		})
-	}
-}
 
 // openPages writes n messages on that many pages and returns how long each
 // waited for its answer.
-func openPages(b *testing.B, ctx context.Context, p *bot, data string, people, n int) (waits []time.Duration) {
+func openPages(ctx context.Context, p *bot, data string, people, n int) (waits []time.Duration) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	for i := range people {
@@ -90,7 +41,7 @@ func openPages(b *testing.B, ctx context.Context, p *bot, data string, people, n
 						return
 					}
 				case <-time.After(deadline):
-					b.Errorf("no answer in %s", page.chat)
+					p.t.Errorf("no answer in %s", page.chat)
 					return
 				}
 				mu.Lock()
