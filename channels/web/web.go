@@ -28,7 +28,7 @@
 //	message  {id,pos,role,at,text,html,files,buttons,turn,final}: new or changed; order by pos; carries an event id
 //	gone     {id}: a message was removed
 //	live     {turn,busy,text|html,tool:{name,state},line,notice:{press,text},n}: what goes on now, whole, replaces the last
-//	chat     {id,title,at,gone}: the list of conversations changed
+//	chat     {id,title,at,gone}: the list of conversations changed; at most once a second
 //	reset    {}: forget the messages shown, all come again
 //	sync     {} or {ids}: everything that was stored has been sent; to a stream that resumed, the ids of all messages there are
 //	ping     {}: nothing happened for a while
