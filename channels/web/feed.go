@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"magpie/internal/kv"
 )
@@ -32,7 +33,7 @@ type following struct {
 
 	// The rest belongs to feed.mu.
 	tabs    map[*seat]struct{}
-	newest  map[string]uint64 // the last change of each conversation's messages
+	newest  map[string]kv.Entry // the last change of each conversation's messages, without its value
 	chats   map[string]listed
 	changes uint64 // of the list
 	whole   bool   // the list has come
@@ -60,7 +61,17 @@ type seat struct {
 // maxWaits is how many bytes of messages wait for a tab that takes none.
 const maxWaits = 1 << 20
 
-var errSlow = errors.New("the tab takes too little")
+// A listing that is older than what was told before is asked for again, that
+// often, after a pause.
+const (
+	listTries = 20
+	listPause = 100 * time.Millisecond
+)
+
+var (
+	errSlow   = errors.New("the tab takes too little")
+	errBehind = errors.New("the list of messages stays older than what was told")
+)
 
 // join gives a tab a place; it calls leave.
 func (f *feed) join(chatID string) (s *seat, leave func()) {
@@ -96,7 +107,7 @@ func (f *feed) leave(s *seat) {
 func (f *feed) follow() *following {
 	n := &following{
 		begun: make(chan struct{}), tabs: map[*seat]struct{}{},
-		newest: map[string]uint64{}, chats: map[string]listed{},
+		newest: map[string]kv.Entry{}, chats: map[string]listed{},
 	}
 	n.ctx, n.end = context.WithCancelCause(context.Background())
 	n.ended.Go(func() {
@@ -123,7 +134,9 @@ func (f *feed) message(n *following, e kv.Entry) {
 	chatID, _, _ := strings.Cut(strings.TrimPrefix(e.Key, "m."), ".")
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n.newest[chatID] = e.Revision; e.Deleted {
+	if !e.Deleted {
+		n.newest[chatID] = kv.Entry{Key: e.Key, Revision: e.Revision}
+	} else if n.newest[chatID].Key == e.Key {
 		delete(n.newest, chatID) // a listing shows nothing of it
 	}
 	for s := range n.tabs {
@@ -204,7 +217,7 @@ func (f *feed) stored(ctx context.Context, s *seat) ([]kv.Entry, error) {
 		return nil, context.Cause(s.ctx)
 	case <-s.begun:
 	}
-	for {
+	for range listTries {
 		f.mu.Lock()
 		newest := s.newest[s.chatID]
 		f.mu.Unlock()
@@ -212,10 +225,16 @@ func (f *feed) stored(ctx context.Context, s *seat) ([]kv.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		slices.SortFunc(all, func(a, b kv.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
-		if len(all) == 0 || all[len(all)-1].Revision >= newest {
+		if !slices.ContainsFunc(all, func(e kv.Entry) bool { return e.Key == newest.Key && e.Revision < newest.Revision }) {
+			slices.SortFunc(all, func(a, b kv.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 			return all, nil
 		}
 		// It came from a server that is behind.
+		select {
+		case <-ctx.Done():
+		case <-time.After(listPause):
+		}
 	}
+	s.end(errBehind) // or the watch is of a store that is no more
+	return nil, errBehind
 }

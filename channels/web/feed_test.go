@@ -271,3 +271,88 @@ func TestListingThatIsBehind(t *testing.T) {
 		}
 	})
 }
+
+// A listing that stays behind ends the watch for all: it may be of a store that
+// is no more.
+func TestListingThatStaysBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := &watched{Table: &kv.Memory{}}
+		w := quiet(t, table)
+		other, leave := look(t, w, "other", func(string, message) {})
+		defer leave()
+		synctest.Wait()
+		ref := send(t, w, out("main", "1", "first"))
+		old, err := table.Get(t.Context(), messageKey("main", ref.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old.Revision--
+		table.spoil = func(prefix string, watch func(fn func(kv.Entry) error) error, fn func(kv.Entry) error) error {
+			if err := fn(old); err != nil {
+				return err
+			}
+			return fn(kv.Entry{})
+		}
+		synctest.Wait()
+		ended, away := look(t, w, "main", func(string, message) {})
+		defer away()
+		for _, err := range []error{<-ended, <-other} {
+			if !errors.Is(err, errBehind) {
+				t.Errorf("ended with %v, want %v", err, errBehind)
+			}
+		}
+	})
+}
+
+// A listing may hold a message that is newer than a change of another one which
+// it does not hold: the change is shown all the same.
+func TestChangeDuringTheListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := &watched{Table: &kv.Memory{}}
+		w := quiet(t, table)
+		_, leave := look(t, w, "other", func(string, message) {}) // keeps the watch
+		defer leave()
+		ref := send(t, w, out("main", "1", "first"))
+		synctest.Wait()
+		get := func(id string) kv.Entry {
+			t.Helper()
+			e, err := table.Get(t.Context(), messageKey("main", id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		asked := false
+		table.spoil = func(prefix string, watch func(fn func(kv.Entry) error) error, fn func(kv.Entry) error) error {
+			if asked {
+				return watch(fn)
+			}
+			asked = true
+			old := get(ref.ID)
+			if err := w.Edit(t.Context(), ref, out("main", "e", "changed")); err != nil {
+				t.Error(err)
+			}
+			table.mu.Lock()
+			table.spoil = nil
+			table.mu.Unlock()
+			later := send(t, w, out("main", "2", "second"))
+			for _, e := range []kv.Entry{old, get(later.ID), {}} {
+				if err := fn(e); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		var texts []string
+		_, away := look(t, w, "main", func(kind string, m message) {
+			if kind == "message" {
+				texts = append(texts, m.Text)
+			}
+		})
+		defer away()
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"first", "second", "changed"}, texts); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

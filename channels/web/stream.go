@@ -47,6 +47,7 @@ func (w *Web) getEvents(rw http.ResponseWriter, r *http.Request, chatID string) 
 	// The server's deadline for reading a request would end the stream.
 	_ = t.rc.SetReadDeadline(time.Time{})
 	rw.WriteHeader(http.StatusOK)
+	_ = t.rc.Flush() // the store may take its time
 	// A tab that takes nothing must not hold up the end of Run.
 	defer context.AfterFunc(ctx, func() { _ = t.rc.SetWriteDeadline(time.Unix(1, 0)) })()
 
@@ -75,6 +76,10 @@ type tab struct {
 	md   markdown
 	html bool
 	last uint64 // revision of the newest message sent
+	// listed are the messages that the tab's listing had, until a change comes
+	// that is newer than all of them: it may have one that is newer than another
+	// that it has not.
+	listed map[string]uint64
 }
 
 // send writes one event, with its id when id > 0.
@@ -162,12 +167,15 @@ func (t *tab) stored(stored []kv.Entry) error {
 		}
 	}
 	resumed, ids := t.last > 0, make([]string, 0, len(stored))
+	listed := make(map[string]uint64, len(stored))
 	for _, e := range stored {
 		ids = append(ids, idOf(e))
+		listed[e.Key] = e.Revision
 		if err := t.message(e); err != nil {
 			return err
 		}
 	}
+	t.listed = listed
 	if resumed {
 		return t.send("sync", 0, map[string][]string{"ids": ids})
 	}
@@ -187,7 +195,9 @@ func (t *tab) take(changes []kv.Entry, err error) error {
 }
 
 func (t *tab) message(e kv.Entry) error {
-	if e.Revision <= t.last {
+	if e.Revision > t.last {
+		t.listed = nil
+	} else if rev, ok := t.listed[e.Key]; t.listed == nil || ok && e.Revision <= rev {
 		return nil
 	}
 	if e.Deleted {
@@ -200,7 +210,7 @@ func (t *tab) message(e kv.Entry) error {
 	if t.html {
 		m.HTML = t.md.render(m.Text)
 	}
-	t.last = e.Revision
+	t.last = max(t.last, e.Revision)
 	return t.send("message", e.Revision, m)
 }
 

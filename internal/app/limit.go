@@ -65,11 +65,11 @@ func ours(limit int64) int64 {
 // readyBytes is how much memory the conversations may take that are kept ready.
 // To read one again costs more than to keep it: the store loads whole blocks.
 func readyBytes() int {
-	const most = 32 << 20
+	room := debug.SetMemoryLimit(-1) // what GOMEMLIMIT says, or a share of the limit
 	if limit, ok := memoryLimit(); ok {
-		return int(min(limit/4, most))
+		room = min(room, limit)
 	}
-	return most
+	return int(min(room/4, 32<<20))
 }
 
 // judgeMemory looks at a limit, 0 for none, and at what GOMEMLIMIT has told the

@@ -85,7 +85,7 @@ func TestMemoryLimit(t *testing.T) {
 
 // The runtime gets most of a limit, but leaves room for a health check.
 func TestMemoryOfTheRuntime(t *testing.T) {
-	for limit, want := range map[int64]int64{8: 4, 24: 16, 32: 24, 48: 36, 64: 48, 128: 96, 1024: 960} {
+	for limit, want := range map[int64]int64{8: 4, 24: 16, 32: 24, 48: 40, 64: 56, 128: 104, 1024: 960} {
 		if got := app.Ours(limit << 20); got != want<<20 {
 			t.Errorf("of %d MiB: %d, want %d", limit, got>>20, want)
 		}
@@ -104,7 +104,7 @@ func TestMemoryIsJudged(t *testing.T) {
 		says   string
 	}{
 		{0, "", math.MaxInt64, true, "no limit is set"},
-		{16 * mib, "", 0, false, "the memory limit is 16 MiB, which is too small: at least 32 MiB, 48 MiB for"},
+		{16 * mib, "", 0, false, "the memory limit is 16 MiB, which is too small: at least 32 MiB, 64 MiB for"},
 		{32*mib - 1, "", 0, false, "31 MiB, which is too small"},
 		{32 * mib, "", 0, true, "the memory limit is 32 MiB"},
 		{48 * mib, "", 0, true, "the memory limit is 48 MiB"},
