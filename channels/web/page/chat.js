@@ -192,7 +192,11 @@ function openChat() {
     if (waiting.length) $("empty").hidden = true;
   });
   stream = new Stream(chat, {
-    message: show, gone: (g) => remove(g.id), reset: clearMessages,
+    message: (m) => {
+      show(m);
+      chats.shown(m.at);
+    },
+    gone: (g) => remove(g.id), reset: clearMessages,
     live, state, sync, chat: (c) => chats.update(c),
   });
   chats.draw();

@@ -22,6 +22,7 @@ export class Chats {
     this.removed = removed;
     this.all = new Map();
     this.seen = load();
+    this.newest = { id: "", at: "" }; // what is on the screen; the list may not know of it yet
     const open = (yes) => {
       document.body.classList.toggle("menu", yes);
       $("shade").hidden = !yes;
@@ -43,11 +44,20 @@ export class Chats {
     return this.all.get(id)?.title || t("untitled");
   }
 
+  // shown is told when the messages on the screen are from.
+  shown(at) {
+    const id = this.current();
+    if (this.newest.id !== id || this.newest.at < at) this.newest = { id, at };
+    this.read();
+  }
+
   // read notes that the conversation on the screen has been seen up to now.
   read() {
-    const c = this.all.get(this.current());
-    if (!c || document.hidden || this.seen[c.id] === c.at) return;
-    this.seen[c.id] = c.at;
+    const id = this.current();
+    const listed = this.all.get(id)?.at ?? "";
+    const at = this.newest.id === id && this.newest.at > listed ? this.newest.at : listed;
+    if (document.hidden || at <= (this.seen[id] ?? "")) return;
+    this.seen[id] = at;
     try {
       localStorage.setItem(seenKey, JSON.stringify(this.seen));
     } catch {
