@@ -45,15 +45,6 @@ func TestNoConfiguration(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			b, dir := bare(t)
-			said := b.log.String()
-			// The link with the token is for terminals, see TestTokenIsShownToAPersonOnly.
-			token := filepath.Join(dir, "data", console.TokenFile)
-			if !strings.Contains(said, "http://127.0.0.1:18990") || !strings.Contains(said, token) {
-				t.Errorf("neither the address nor where the token is:\n%s", said)
-			}
-			if n := strings.Count(said, "No model is configured"); n != 1 || !strings.Contains(said, "OPENAI_API_KEY=") {
-				t.Errorf("%d times that no model is configured, want once with the line that changes it:\n%s", n, said)
-			}
 			b.ready()
 			if status, body := b.get("/healthz"); status != http.StatusOK {
 				t.Errorf("/healthz: %d %s", status, body)
@@ -63,6 +54,15 @@ func TestNoConfiguration(t *testing.T) {
 			}
 			b.page(filepath.Join(dir, "data"), "first").ask("hello", "offline assistant")
 			clean(t, b.signal(sig))
+			said := b.log.String()
+			// The link with the token is for terminals, see TestTokenIsShownToAPersonOnly.
+			token := filepath.Join(dir, "data", console.TokenFile)
+			if !strings.Contains(said, "http://127.0.0.1:18990") || !strings.Contains(said, token) {
+				t.Errorf("neither the address nor where the token is:\n%s", said)
+			}
+			if n := strings.Count(said, "No model is configured"); n != 1 || !strings.Contains(said, "OPENAI_API_KEY=") {
+				t.Errorf("%d times that no model is configured, want once with the line that changes it:\n%s", n, said)
+			}
 		})
 	}
 }
@@ -94,11 +94,11 @@ func TestModelFromTheEnvironment(t *testing.T) {
 	model := modelserver.New(t)
 	model.RequireKey("sk-from-env-1234567")
 	b, dir := bare(t, "OPENAI_API_KEY=sk-from-env-1234567", "OPENAI_BASE_URL="+model.OpenAI())
+	b.page(filepath.Join(dir, "data"), "env").ask("do you hear me?", "echo: do you hear me?")
+	clean(t, b.signal(syscall.SIGTERM))
 	if strings.Contains(b.log.String(), "No model is configured") {
 		t.Error("it says that no model is configured")
 	}
-	b.page(filepath.Join(dir, "data"), "env").ask("do you hear me?", "echo: do you hear me?")
-	clean(t, b.signal(syscall.SIGTERM))
 	if strings.Contains(b.log.String(), "sk-from-env-1234567") {
 		t.Error("the key stands in the log")
 	}
