@@ -98,6 +98,9 @@ func TestTaskOnceGoes(t *testing.T) {
 			if got := texts(a.tg.Messages(owner)); got != shown || asked.Load() != 1 {
 				t.Errorf("the chat shows %q, the model was asked %d times", got, asked.Load())
 			}
+			if shown != "" {
+				b.until("the log of it", func() bool { return strings.Contains(b.log.String(), "message sent") }, b.log.String)
+			}
 			if sent := strings.Contains(b.log.String(), "message sent"); sent != (shown != "") {
 				t.Errorf("a message counts as sent: %v, the chat shows %q", sent, shown)
 			}

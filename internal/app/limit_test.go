@@ -46,7 +46,7 @@ func TestTooSmallAMemoryLimit(t *testing.T) {
 			p.listen = listen
 			p.await("the bot is ready, or killed", func() bool {
 				status, _ := p.get("/readyz")
-				return status == 200 || p.gone()
+				return status == 200 && strings.Contains(p.log.String(), c.says) || p.gone()
 			})
 			if p.gone() && (!c.killed || p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) {
 				t.Errorf("the bot has ended: %v", p.cmd.ProcessState)
