@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"magpie/channels"
+	"magpie/chat"
 	"magpie/internal/kv"
 )
 
@@ -231,33 +232,54 @@ func TestSlowTab(t *testing.T) {
 	})
 }
 
+// behind is a channel that a tab of another conversation keeps the watch of, with
+// one message, as it was first.
+func behind(t *testing.T) (w *Web, table *watched, ref chat.MessageRef, old kv.Entry, ended <-chan error) {
+	t.Helper()
+	table = &watched{Table: &kv.Memory{}}
+	w = quiet(t, table)
+	ended, leave := look(t, w, "other", func(string, message) {})
+	t.Cleanup(leave)
+	synctest.Wait()
+	ref = send(t, w, out("main", "1", "first"))
+	synctest.Wait()
+	return w, table, ref, table.entry(t, ref), ended
+}
+
+func (w *watched) entry(t *testing.T, ref chat.MessageRef) kv.Entry {
+	t.Helper()
+	e, err := w.Get(t.Context(), messageKey(ref.Chat, ref.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// lists answers a watch with what it is given and the mark.
+func lists(fn func(kv.Entry) error, all ...kv.Entry) error {
+	for _, e := range append(all, kv.Entry{}) {
+		if err := fn(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A listing from a server that is behind is not shown: what was told before the
 // tab came would never come again.
 func TestListingThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := &watched{Table: &kv.Memory{}}
-		w := quiet(t, table)
-		_, leave := look(t, w, "other", func(string, message) {}) // keeps the watch
-		defer leave()
-		synctest.Wait()
-		ref := send(t, w, out("main", "1", "first"))
-		old, err := table.Get(t.Context(), messageKey("main", ref.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		w, table, ref, old, _ := behind(t)
 		if err := w.Edit(t.Context(), ref, out("main", "e", "changed")); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		asked := 0
-		table.spoil = func(prefix string, watch func(func(kv.Entry) error) error, fn func(kv.Entry) error) error {
+		table.spoil = func(_ string, watch func(func(kv.Entry) error) error, fn func(kv.Entry) error) error {
 			if asked++; asked > 2 {
 				return watch(fn)
 			}
-			if err := fn(old); err != nil {
-				return err
-			}
-			return fn(kv.Entry{})
+			return lists(fn, old)
 		}
 		texts := make(chan string, 9)
 		_, away := look(t, w, "main", func(kind string, m message) {
@@ -276,24 +298,11 @@ func TestListingThatIsBehind(t *testing.T) {
 // is no more.
 func TestListingThatStaysBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := &watched{Table: &kv.Memory{}}
-		w := quiet(t, table)
-		other, leave := look(t, w, "other", func(string, message) {})
-		defer leave()
-		synctest.Wait()
-		ref := send(t, w, out("main", "1", "first"))
-		old, err := table.Get(t.Context(), messageKey("main", ref.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		w, table, _, old, other := behind(t)
 		old.Revision--
-		table.spoil = func(prefix string, watch func(fn func(kv.Entry) error) error, fn func(kv.Entry) error) error {
-			if err := fn(old); err != nil {
-				return err
-			}
-			return fn(kv.Entry{})
+		table.spoil = func(_ string, _ func(func(kv.Entry) error) error, fn func(kv.Entry) error) error {
+			return lists(fn, old)
 		}
-		synctest.Wait()
 		ended, away := look(t, w, "main", func(string, message) {})
 		defer away()
 		for _, err := range []error{<-ended, <-other} {
@@ -308,40 +317,16 @@ func TestListingThatStaysBehind(t *testing.T) {
 // it does not hold: the change is shown all the same.
 func TestChangeDuringTheListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := &watched{Table: &kv.Memory{}}
-		w := quiet(t, table)
-		_, leave := look(t, w, "other", func(string, message) {}) // keeps the watch
-		defer leave()
-		ref := send(t, w, out("main", "1", "first"))
-		synctest.Wait()
-		get := func(id string) kv.Entry {
-			t.Helper()
-			e, err := table.Get(t.Context(), messageKey("main", id))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return e
-		}
-		asked := false
-		table.spoil = func(prefix string, watch func(fn func(kv.Entry) error) error, fn func(kv.Entry) error) error {
-			if asked {
-				return watch(fn)
-			}
-			asked = true
-			old := get(ref.ID)
-			if err := w.Edit(t.Context(), ref, out("main", "e", "changed")); err != nil {
-				t.Error(err)
-			}
+		w, table, ref, old, _ := behind(t)
+		table.spoil = func(_ string, _ func(func(kv.Entry) error) error, fn func(kv.Entry) error) error {
 			table.mu.Lock()
 			table.spoil = nil
 			table.mu.Unlock()
-			later := send(t, w, out("main", "2", "second"))
-			for _, e := range []kv.Entry{old, get(later.ID), {}} {
-				if err := fn(e); err != nil {
-					return err
-				}
+			if err := w.Edit(t.Context(), ref, out("main", "e", "changed")); err != nil {
+				t.Error(err)
 			}
-			return nil
+			later := send(t, w, out("main", "2", "second"))
+			return lists(fn, old, table.entry(t, later))
 		}
 		var texts []string
 		_, away := look(t, w, "main", func(kind string, m message) {
