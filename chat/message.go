@@ -48,6 +48,9 @@ type Quote struct {
 	From string `json:"from,omitempty"`
 	Text string `json:"text,omitempty"`
 	Mine bool   `json:"mine,omitempty"` // the quoted message was the bot's
+	// Attachments are the files of the quoted message, fetched as those of the
+	// message itself are.
+	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
 // Press is a button that somebody pressed. It arrives as an Inbound with an
@@ -56,6 +59,32 @@ type Press struct {
 	ID      string `json:"id"`                // the platform's id of the press, for Answer.Press
 	Data    string `json:"data"`              // Button.Data as it was sent
 	Message string `json:"message,omitempty"` // platform id of the message with the button
+}
+
+// Happening is what an Inbound tells when it is no message: such a one has no
+// text, costs no turn and is never a command.
+type Happening string
+
+// The happenings. A platform that does not tell one never sends it.
+const (
+	Joined   Happening = "joined"   // Inbound.From came into the group
+	Left     Happening = "left"     // Inbound.From left the group, or was removed
+	Recalled Happening = "recalled" // the message Inbound.MessageID was taken back
+	Added    Happening = "added"    // Inbound.From added the bot to the group, or began a private chat with it
+)
+
+// Overheard is what was said in a group without addressing the bot.
+type Overheard struct {
+	MessageID string    `json:"message_id,omitempty"`
+	At        time.Time `json:"at"`
+	From      Sender    `json:"from"`
+	Text      string    `json:"text,omitempty"`
+	// Files names what was sent along; the bytes are not fetched.
+	Files []Attachment `json:"files,omitempty"`
+	// Happening is set where nothing was said: somebody joined or left.
+	Happening Happening `json:"happening,omitempty"`
+	// Outside: the sender is not let in, so the words may want to mislead.
+	Outside bool `json:"outside,omitempty"`
 }
 
 // Inbound is one message that enters a chat, whoever sent it.
@@ -72,6 +101,10 @@ type Inbound struct {
 	Mentioned   bool         `json:"mentioned,omitempty"` // the bot was addressed: mention, reply to it, or command
 	Edited      bool         `json:"edited,omitempty"`    // a changed version of an earlier message
 	Forwarded   bool         `json:"forwarded,omitempty"` // the sender passes on what others have written
+	Happening   Happening    `json:"happening,omitempty"` // set: no message but news of the chat
+	// Room is what was said in the group before, since the bot was last
+	// addressed, oldest first. Channels leave it empty.
+	Room []Overheard `json:"room,omitempty"`
 }
 
 // Button is one choice under an outbound message.

@@ -31,6 +31,8 @@ func Sizes(t *Tree) []Violation {
 				if got := n.Methods.NumFields(); got > maxMethods {
 					all = append(all, t.violation(n, "interface size", "%d methods, at most %d", got, maxMethods))
 				}
+			case *ast.TypeSpec:
+				return wide()[f.Syntax.Name.Name+"."+n.Name.Name] == ""
 			case *ast.StructType:
 				if got := n.Fields.NumFields(); got > maxFields {
 					all = append(all, t.violation(n, "struct size", "%d fields, at most %d", got, maxFields))
