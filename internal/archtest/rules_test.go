@@ -46,7 +46,7 @@ func TestEachRule(t *testing.T) {
 		{"5 parameters", "chat/a.go", head + "func f(ctx context.Context, a, b, c, d, e int) {}\n", []string{"chat/a.go:3: parameters: f has 5 parameters, at most 4 besides ctx and options"}},
 		{"free parameters", "chat/a.go", head + "func f(ctx context.Context, t *testing.T, a, b, c, d int, o *Options, v ...int) {}\n", nil},
 		{"12 fields", "chat/a.go", head + "type s struct {\n" + fields(12) + "}\n", nil},
-		{"13 fields of a type that may", "chat/a.go", "package chat\n" + "type Inbound struct {\n" + fields(13) + "}\n", nil},
+		{"13 fields of a type that may", "chat/a.go", "// Package chat is chat.\npackage chat\n\n// Inbound is wide.\ntype Inbound struct {\n" + fields(13) + "}\n", nil},
 		{"13 fields", "chat/a.go", head + "type s struct {\n" + fields(13) + "}\n", []string{"chat/a.go:3: struct size: 13 fields, at most 12"}},
 		{"6 methods", "chat/a.go", head + "type i interface{ A(); B(); C(); D(); E(); F() }\n", []string{"chat/a.go:3: interface size: 6 methods, at most 5"}},
 		{"init", "chat/a.go", head + "func init() {}\n", []string{"chat/a.go:3: no init: do it where it is needed"}},
