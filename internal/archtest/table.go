@@ -9,7 +9,7 @@ type row struct {
 
 // platform is the row of a channel adapter.
 func platform(name string) row {
-	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv", "internal/paste"}}
+	return row{"channels/" + name, []string{"chat", "channels", "channels/rest", "channels/lanes", "channels/render", "internal/kv", "internal/paste"}}
 }
 
 // table says who may import whom. Adding a channel is one line here and, when
@@ -25,6 +25,8 @@ func table() []row {
 
 		{"channels", []string{"chat", "internal/kv"}},
 		{"channels/render", nil},
+		{"channels/rest", []string{"chat", "channels"}},
+		{"channels/lanes", nil},
 		{"channels/dispatch", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/access", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/channeltest", []string{"chat", "channels", "channels/render", "internal/kv"}},
