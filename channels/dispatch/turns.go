@@ -242,7 +242,7 @@ func (t *turn) showTyping(ctx context.Context) {
 	close(shown)
 	wg.Wait()
 	if channels.KindOf(err) == channels.RateLimited {
-		t.d.gov.limited(t.addr, retryAfter(err))
+		t.d.gov.limited(t.addr, err)
 	}
 }
 
