@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -127,9 +128,7 @@ func (x *Exchange) refused(err error) *channels.Error {
 		return x.failed(KindOf(x.answer.Status), err)
 	}
 	e := x.failed(known.Kind, known.Err)
-	if known.RetryAfter > 0 {
-		e.RetryAfter = known.RetryAfter
-	}
+	e.RetryAfter, e.Global = cmp.Or(known.RetryAfter, e.RetryAfter), known.Global
 	return e
 }
 

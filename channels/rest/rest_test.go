@@ -36,7 +36,7 @@ func judge(a *Answer) error {
 	case "slow":
 		return &channels.Error{Kind: channels.RateLimited, Err: errRefused}
 	case "slower":
-		return &channels.Error{Kind: channels.RateLimited, RetryAfter: time.Hour, Err: errRefused}
+		return &channels.Error{Kind: channels.RateLimited, RetryAfter: time.Hour, Global: true, Err: errRefused}
 	case "doubt":
 		return &channels.Error{Kind: channels.Ambiguous, Err: errRefused}
 	}
@@ -72,7 +72,7 @@ func (w want) check(t *testing.T, what any, err error) {
 		t.Errorf("%v: %v is no error of a channel", what, err)
 		return
 	}
-	if e.Kind != w.kind || e.RetryAfter != w.after || !strings.Contains(e.Error(), w.text) || e.Channel != "main" || e.Op != "op" {
+	if e.Global != (w.after == time.Hour) || e.Kind != w.kind || e.RetryAfter != w.after || !strings.Contains(e.Error(), w.text) || e.Channel != "main" || e.Op != "op" {
 		t.Errorf("%v: got %v after %v, want %v after %v with %q", what, e, e.RetryAfter, w.kind, w.after, w.text)
 	}
 }
@@ -210,7 +210,12 @@ func TestRetryAfter(t *testing.T) {
 		after, date string
 		want        time.Duration
 	}{
-		{"", now, 0}, {"7", "", 7 * time.Second}, {"0", "", 0}, {"-5", "", 0}, {"soon", now, 0}, {"99999999999999999999", "", 0},
+		{"", now, 0},
+		{"7", "", 7 * time.Second},
+		{"0", "", 0},
+		{"-5", "", 0},
+		{"soon", now, 0},
+		{"99999999999999999999", "", 0},
 		{"Mon, 23 Nov 2026 10:01:30 GMT", now, 90 * time.Second},
 		{"Mon, 23 Nov 2026 09:59:00 GMT", now, 0},
 		{"Monday, 23-Nov-26 10:00:07 GMT", now, 7 * time.Second},
