@@ -3,18 +3,9 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"magpie/chat"
 )
-
-// sameTime is how far the clocks of a platform and of this machine may be apart
-// for a message to be recognised by when it was sent.
-const sameTime = 10 * time.Second
 
 // Words returns what a message of the bot holds, by the id that its platform
 // gave it or by which quotes name it; false when nobody knows (any more).
@@ -38,38 +29,6 @@ func (r *Receipts) Words(ctx context.Context, a chat.Address, id string) (part c
 		}
 	}
 	return part, false, nil
-}
-
-// errEnough ends a search.
-var errEnough = errors.New("the rest was sent later")
-
-// WordsAt is Words for a message of which only is known when it was sent: the
-// one that was sent next to that time, and not far from it.
-func (r *Receipts) WordsAt(ctx context.Context, a chat.Address, at time.Time) (part chat.Part, found bool, err error) {
-	best := sameTime + 1
-	look := func(msg jetstream.Msg) error {
-		var rec chat.Receipt
-		if json.Unmarshal(msg.Data(), &rec) != nil {
-			return nil // Receipt says so where it matters
-		}
-		if rec.Began.After(at.Add(sameTime)) {
-			return errEnough
-		}
-		for _, p := range rec.Parts {
-			if off := p.At.Sub(at).Abs(); !p.At.IsZero() && off < best {
-				best, part = off, p
-			}
-		}
-		return nil
-	}
-	for _, place := range placesOf(a) {
-		from := jetstream.ConsumerConfig{FilterSubject: rootReceipt + place}
-		err := r.l.b.each(ctx, r.l.b.streams.ids, from, at.Add(-sameTime), look)
-		if err != nil && !errors.Is(err, errEnough) {
-			return part, false, fmt.Errorf("look for what was sent at %v: %w", at, err)
-		}
-	}
-	return part, best <= sameTime, nil
 }
 
 // placesOf are where the receipts of a chat stand: what is quoted in a thread

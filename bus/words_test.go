@@ -7,21 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"magpie/bus"
 	"magpie/bus/bustest"
 	"magpie/chat"
 )
 
-var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-
-// saying is a receipt of parts that were sent in a chat, a second apart.
+// saying is a receipt of parts that were sent in a chat.
 func saying(id string, a chat.Address, texts ...string) chat.Receipt {
 	r := chat.Receipt{ID: id, Addr: a, At: time.Now()}
-	for i, text := range texts {
+	for _, text := range texts {
 		r.Refs = append(r.Refs, chat.MessageRef{Channel: a.Channel, Chat: a.Chat, ID: fmt.Sprint("m-", text), Index: fmt.Sprint("i-", text)})
-		r.Parts = append(r.Parts, chat.Part{Text: text, At: noon.Add(time.Duration(i) * time.Second)})
+		r.Parts = append(r.Parts, chat.Part{Text: text})
 	}
 	return r
 }
@@ -85,33 +81,6 @@ func TestWords(t *testing.T) {
 	store(t, ctx, one, again)
 	if got := words(t, ctx, third, group, "m-a1"); got != "a1, sent once more" {
 		t.Errorf("the last receipt counts, got %q", got)
-	}
-}
-
-// A message whose id no platform tells is found by when it was sent.
-func TestWordsByTime(t *testing.T) {
-	b := bustest.New(t)
-	ctx := testContext(t)
-	here, there := chat.Address{Channel: "c", Chat: "1"}, chat.Address{Channel: "c", Chat: "2"}
-	began := time.Now().Add(-10 * time.Minute)
-	for i, a := range []chat.Address{here, here, there} {
-		r := saying(fmt.Sprintf("out:%s:%d:0", a.Session(), i), a, fmt.Sprint("first of ", i), fmt.Sprint("second of ", i))
-		for n := range r.Parts {
-			r.Parts[n].At = began.Add(time.Duration(60*i+20*n) * time.Second)
-		}
-		r.Began = r.Parts[0].At
-		store(t, ctx, b, r)
-	}
-	var got []string
-	for _, after := range []int{-30, 1, 19, 62, 300} {
-		p, _, err := b.Receipts().WordsAt(ctx, here, began.Add(time.Duration(after)*time.Second))
-		if err != nil {
-			t.Error(err)
-		}
-		got = append(got, p.Text)
-	}
-	if diff := cmp.Diff([]string{"", "first of 0", "second of 0", "first of 1", ""}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

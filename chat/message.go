@@ -50,9 +50,6 @@ type Quote struct {
 	Mine bool   `json:"mine,omitempty"` // the quoted message was the bot's
 	// Passage is what the person has marked of it, where the platform lets them.
 	Passage string `json:"passage,omitempty"`
-	// At is when the quoted message was sent, where the platform tells it. By it
-	// a message of the bot is found whose ID the platform does not tell.
-	At time.Time `json:"at,omitzero"`
 	// Attachments are the files of the quoted message, fetched as those of the
 	// message itself are.
 	Attachments []Attachment `json:"attachments,omitempty"`
@@ -203,7 +200,6 @@ type MessageRef struct {
 type Part struct {
 	Text  string       `json:"text,omitempty"` // CommonMark, as it was given to the channel
 	Files []Attachment `json:"files,omitempty"`
-	At    time.Time    `json:"at,omitzero"` // sent; zero where it is not known
 }
 
 // Receipt says what became of an outbound message: the platform's message

@@ -45,7 +45,7 @@ const keepProgress = 72 * time.Hour
 type progress struct {
 	Done int               `json:"done"` // steps that are finished
 	Refs []chat.MessageRef `json:"refs,omitempty"`
-	Sent []sent            `json:"sent,omitempty"` // of the last Refs
+	Of   []int             `json:"of,omitempty"`   // the steps that the last Refs belong to
 	Lost []int             `json:"lost,omitempty"` // finished steps that could not be sent
 }
 

@@ -14,8 +14,6 @@ import (
 type Words interface {
 	// Words is of the message with that id in the chat; false where nobody knows.
 	Words(ctx context.Context, a chat.Address, id string) (part chat.Part, found bool, err error)
-	// WordsAt is of the message that was sent there at that time.
-	WordsAt(ctx context.Context, a chat.Address, at time.Time) (part chat.Part, found bool, err error)
 }
 
 // wordsPatience bounds the look for what a quoted message said: a platform
@@ -27,10 +25,12 @@ const wordsPatience = time.Second
 // than what was said. What nobody knows any more stays as the platform tells it.
 func OwnWords(w Words, log *slog.Logger, next channels.Sink) channels.Sink {
 	return func(ctx context.Context, in chat.Inbound) error {
-		if in.ReplyTo == nil {
+		if in.ReplyTo == nil || in.ReplyTo.ID == "" {
 			return next(ctx, in)
 		}
-		part, found, err := said(ctx, w, in.Addr, in.ReplyTo)
+		bound, cancel := context.WithTimeout(ctx, wordsPatience)
+		part, found, err := w.Words(bound, in.Addr, in.ReplyTo.ID)
+		cancel()
 		if err != nil {
 			log.WarnContext(ctx, "what a quoted message said is not known", "session", in.Addr.Session(), "trace", in.Trace, "err", err)
 		}
@@ -41,19 +41,6 @@ func OwnWords(w Words, log *slog.Logger, next channels.Sink) channels.Sink {
 		}
 		return next(ctx, in)
 	}
-}
-
-// said looks for the quoted message among those of the bot.
-func said(ctx context.Context, w Words, a chat.Address, q *chat.Quote) (part chat.Part, found bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, wordsPatience)
-	defer cancel()
-	if q.ID != "" {
-		part, found, err = w.Words(ctx, a, q.ID)
-	}
-	if err == nil && !found && q.Mine && !q.At.IsZero() {
-		part, found, err = w.WordsAt(ctx, a, q.At)
-	}
-	return part, found, err
 }
 
 // recall makes q a quote of what we said. A part of which nothing was kept says

@@ -96,9 +96,6 @@ func TestReceiptsHoldTheWords(t *testing.T) {
 			var words []string
 			for _, p := range r.Parts {
 				words = append(words, p.Text)
-				if p.At.IsZero() {
-					t.Errorf("it is not known when %q was sent", p.Text)
-				}
 			}
 			if got := strings.Join(strings.Fields(strings.Join(words, " ")), " "); !strings.HasPrefix(got, strings.TrimSpace(c.text)) {
 				t.Errorf("together they say %q, want %q", got, c.text)
@@ -153,7 +150,6 @@ func TestWordsAreBounded(t *testing.T) {
 // remembering is what is known of messages in a test.
 type remembering struct {
 	byID map[string]chat.Part
-	at   time.Time
 	err  error
 }
 
@@ -162,15 +158,10 @@ func (r *remembering) Words(_ context.Context, a chat.Address, id string) (chat.
 	return p, ok, r.err
 }
 
-func (r *remembering) WordsAt(_ context.Context, _ chat.Address, at time.Time) (chat.Part, bool, error) {
-	return r.byID["by time"], at.Equal(r.at), r.err
-}
-
 func TestOwnWords(t *testing.T) {
-	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	pdf := []chat.Attachment{{Kind: chat.File, Name: "a.pdf", Ref: "r"}}
-	known := &remembering{at: noon, byID: map[string]chat.Part{
-		"1 text": {Text: "**whole**"}, "1 file": {Files: pdf}, "1 nothing": {}, "by time": {Text: "at noon"},
+	known := &remembering{byID: map[string]chat.Part{
+		"1 text": {Text: "**whole**"}, "1 file": {Files: pdf}, "1 nothing": {},
 	}}
 	for name, c := range map[string]struct {
 		quote     *chat.Quote
@@ -185,9 +176,8 @@ func TestOwnWords(t *testing.T) {
 		"a file":                  {quote: &chat.Quote{ID: "file", Mine: true, Text: "[file]", Attachments: []chat.Attachment{{Source: "x"}}}, want: &chat.Quote{ID: "file", Mine: true, Attachments: pdf}},
 		"nothing was kept":        {quote: &chat.Quote{ID: "nothing", Text: "said"}, want: &chat.Quote{ID: "nothing", Mine: true, Text: "said"}, mentioned: true},
 		"forgotten":               {quote: &chat.Quote{ID: "old", Mine: true, Text: "said"}, want: &chat.Quote{ID: "old", Mine: true, Text: "said"}},
-		"of another":              {quote: &chat.Quote{ID: "7", From: "Bob", Text: "hi", At: noon}, want: &chat.Quote{ID: "7", From: "Bob", Text: "hi", At: noon}},
-		"ours, by its time":       {quote: &chat.Quote{ID: "x", Mine: true, At: noon}, want: &chat.Quote{ID: "x", Mine: true, At: noon, Text: "at noon"}},
-		"ours, of another time":   {quote: &chat.Quote{Mine: true, At: noon.Add(time.Hour)}, want: &chat.Quote{Mine: true, At: noon.Add(time.Hour)}},
+		"no id":                   {quote: &chat.Quote{Mine: true, Text: "said"}, want: &chat.Quote{Mine: true, Text: "said"}},
+		"of another":              {quote: &chat.Quote{ID: "7", From: "Bob", Text: "hi"}, want: &chat.Quote{ID: "7", From: "Bob", Text: "hi"}},
 		"the store is in trouble": {quote: &chat.Quote{ID: "text", Mine: true, Text: "said"}, want: &chat.Quote{ID: "text", Mine: true, Text: "said"}, words: &remembering{err: errors.New("down")}},
 	} {
 		t.Run(name, func(t *testing.T) {

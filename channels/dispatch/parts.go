@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"time"
 	"unicode/utf8"
 
 	"magpie/chat"
@@ -14,33 +13,25 @@ const (
 	maxParts = 128 << 10 // bytes; what comes after is not kept
 )
 
-// sent says of a message which step it was, and when it was sent.
-type sent struct {
-	Step int       `json:"step"`
-	At   time.Time `json:"at"`
-}
-
 // add notes the messages of a step.
 func (p *progress) add(n int, refs []chat.MessageRef) {
-	now := time.Now().UTC()
 	for _, ref := range refs {
-		p.Refs = append(p.Refs, ref)
-		p.Sent = append(p.Sent, sent{Step: n, At: now})
+		p.Refs, p.Of = append(p.Refs, ref), append(p.Of, n)
 	}
 }
 
-// step is which step the message i was, and when it was sent: the draft, which
-// is the first message, is the first step; of other messages that an earlier
-// version has sent nothing is known.
-func (p *progress) step(i int) (s sent, ok bool) {
-	before := len(p.Refs) - len(p.Sent)
+// of is the step that message i belongs to: the draft, which is the first
+// message, is the first step; of other messages that an earlier version has
+// sent it is not known, and -1.
+func (p *progress) of(i int) int {
+	before := len(p.Refs) - len(p.Of)
 	switch {
 	case i >= before:
-		return p.Sent[i-before], true
+		return p.Of[i-before]
 	case before == 1:
-		return sent{}, true
+		return 0
 	}
-	return sent{}, false
+	return -1
 }
 
 // unplanned notes what a message holds that is no step as it was planned.
@@ -60,18 +51,15 @@ func (j *job) parts() []chat.Part {
 	parts := make([]chat.Part, len(refs))
 	of := map[int][]int{} // the messages of each step
 	for i := range refs {
-		if s, ok := j.progress.step(i); ok && s.Step < len(j.steps) {
-			of[s.Step] = append(of[s.Step], i)
-			parts[i].At = s.At
-		}
+		n := j.progress.of(i)
+		of[n] = append(of[n], i)
 	}
 	for n, messages := range of {
 		for nth, i := range messages {
 			part, ok := j.other[refs[i].ID]
-			if !ok {
+			if !ok && n >= 0 && n < len(j.steps) {
 				part = j.steps[n].part(nth, len(messages))
 			}
-			part.At = parts[i].At
 			parts[i] = part
 		}
 	}
