@@ -165,3 +165,11 @@ type Hooker interface {
 type Checker interface {
 	Check(ctx context.Context) error
 }
+
+// Surveyor tells what the bot has to do without: each line names a permission,
+// scope or setting that the platform did not give, the feature that is lost,
+// and how to get it. An error means that it could not be looked at; what makes
+// the channel useless is Check's.
+type Surveyor interface {
+	Survey(ctx context.Context) ([]string, error)
+}

@@ -82,7 +82,7 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 		b.shown, b.known = part, true
 		b.d.opt.Count("edit")
 	case channels.KindOf(err) == channels.RateLimited:
-		b.d.gov.rest(b.addr, retryAfter(err))
+		b.d.gov.rest(b.addr, err)
 		return true
 	case b.worthwhile(channels.KindOf(err)):
 		return true

@@ -116,7 +116,7 @@ func (b *draft) passes(err error) bool {
 	switch channels.KindOf(err) {
 	case channels.RateLimited:
 		b.d.opt.Count("rate_limited")
-		b.d.gov.rest(b.addr, retryAfter(err))
+		b.d.gov.rest(b.addr, err)
 		return true
 	case channels.Temporary:
 		b.d.opt.Count("retry")

@@ -278,7 +278,7 @@ func (t *turn) showTyping(ctx context.Context) {
 	defer cancel()
 	err := t.d.ch.(channels.Typer).Typing(ctx, t.addr)
 	if channels.KindOf(err) == channels.RateLimited {
-		t.d.gov.rest(t.addr, retryAfter(err))
+		t.d.gov.rest(t.addr, err)
 	}
 }
 
