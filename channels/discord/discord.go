@@ -140,10 +140,10 @@ func (d *Discord) Check(ctx context.Context) error {
 		Flags int    `json:"flags"`
 	}
 	if err := json.Unmarshal(raw, &app); err != nil || app.ID == "" {
-		return d.api.fail(op, channels.Temporary, fmt.Errorf("answer without an application: %w", err))
+		return d.api.Fail(op, channels.Temporary, fmt.Errorf("answer without an application: %w", err))
 	}
 	if app.Flags&(flagContent|flagContentLimited) == 0 {
-		return d.api.fail(op, channels.Rejected, errNoContent)
+		return d.api.Fail(op, channels.Rejected, errNoContent)
 	}
 	return nil
 }
@@ -152,6 +152,6 @@ func (d *Discord) Check(ctx context.Context) error {
 // does not know the token, and a Rejected one when it does not grant what the
 // bot needs.
 func (d *Discord) Run(ctx context.Context, sink channels.Sink) error {
-	defer d.api.closeIdle()
+	defer d.api.CloseIdle()
 	return d.deps.Status.End(ctx, newReceiver(d, sink).run(ctx))
 }

@@ -177,7 +177,7 @@ func (r *receiver) address(ctx context.Context) (string, error) {
 		URL string `json:"url"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || answer.URL == "" {
-		return "", r.d.api.fail("get gateway", channels.Temporary, errors.New("answer without an address"))
+		return "", r.d.api.Fail("get gateway", channels.Temporary, errors.New("answer without an address"))
 	}
 	return answer.URL, nil
 }
@@ -232,11 +232,11 @@ func (r *receiver) explain(err error) error {
 	// topics/opcodes-and-status-codes "Gateway Close Event Codes", read November 2026.
 	switch c.code {
 	case 4004:
-		return r.d.api.fail(op, channels.Unauthorized, fmt.Errorf("the token is wrong or was reset; the Developer Portal gives a new one: %w", err))
+		return r.d.api.Fail(op, channels.Unauthorized, fmt.Errorf("the token is wrong or was reset; the Developer Portal gives a new one: %w", err))
 	case 4014:
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("%w: %w", errNoContent, err))
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("%w: %w", errNoContent, err))
 	case 4010, 4011, 4012, 4013:
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("Discord does not serve this bot over one connection of this version: %w", err))
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("Discord does not serve this bot over one connection of this version: %w", err))
 	case 4003, 4007, 4009:
 		r.session = session{}
 	}
