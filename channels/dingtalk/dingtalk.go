@@ -37,6 +37,8 @@ type DingTalk struct {
 	sessions sessions
 	cards    *desk // nil: no card template
 	recalled recalled
+	heard    hearing
+	sent     sending
 	skipped  atomic.Uint64
 	nick     atomic.Pointer[string] // the robot's name in chats; "" until a quote of it tells
 }
@@ -104,6 +106,8 @@ func newDingTalk(name string, cfg Config, d channels.Deps, p pace) *DingTalk {
 	t := &DingTalk{name: name, cfg: cfg, deps: d, pace: p, api: newClient(name, cfg, d.HTTP, d.Now)}
 	t.nick.Store(new(string))
 	t.sessions = sessions{table: d.Table, now: d.Now, trusted: t.api.trusted, known: map[string]session{}}
+	t.heard = hearing{table: d.Table, log: d.Log, known: map[string]heardMessage{}}
+	t.sent = sending{table: d.Table, log: d.Log, now: d.Now}
 	if cfg.CardTemplateID != "" {
 		t.cards = newDesk(t)
 	}
