@@ -35,6 +35,7 @@ type Error struct {
 	Op         string // the platform's method, or what was tried
 	Kind       Kind
 	RetryAfter time.Duration // with RateLimited; 0 unknown
+	Global     bool          // with RateLimited: the whole bot has to wait, not this chat alone
 	Err        error
 }
 
@@ -59,4 +60,14 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return Temporary
+}
+
+// Limit returns what a RateLimited error says: for how long to wait (0 unknown),
+// and whether the limit is the whole bot's.
+func Limit(err error) (after time.Duration, global bool) {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter, e.Global
+	}
+	return 0, false
 }

@@ -31,7 +31,8 @@ func (t *Intake) tries(ctx context.Context, fetch channels.MediaFetcher, a *chat
 		if err == nil || try == fetchTries || errors.Is(err, errTooLarge) || !passing(err) {
 			return err
 		}
-		if sleep(ctx, max(pause, min(retryAfter(err), 10*time.Second))) != nil {
+		after, _ := channels.Limit(err)
+		if sleep(ctx, max(pause, min(after, 10*time.Second))) != nil {
 			return err
 		}
 	}

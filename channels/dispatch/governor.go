@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -55,11 +56,14 @@ type governor struct {
 	chats   map[chat.Address]*chatRate
 	waiting int // messages that wait for all
 	slowed  time.Time
+	until   time.Time // the platform asked the whole bot for silence until then
 }
 
 type chatRate struct {
 	bucket *rate.Limiter
 	until  time.Time // the platform asked for silence until then
+	// undrafted: it refused a draft that is no message.
+	undrafted atomic.Bool
 }
 
 const (
@@ -109,7 +113,26 @@ func (g *governor) wait(ctx context.Context, a chat.Address) error {
 	if err := g.all.Wait(ctx); err != nil {
 		return fmt.Errorf("wait for the rate of the channel: %w", err)
 	}
-	return nil
+	return g.hush(ctx)
+}
+
+// hush waits while the whole bot has to be silent. Those that waited go on at
+// the channel's rate, which the refusal has slowed down.
+func (g *governor) hush(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		pause := time.Until(g.until)
+		g.mu.Unlock()
+		if pause <= 0 {
+			return nil
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+		if err := g.all.Wait(ctx); err != nil {
+			return fmt.Errorf("wait for the rate of the channel: %w", err)
+		}
+	}
 }
 
 func (g *governor) count(n int) {
@@ -143,16 +166,18 @@ func (g *governor) spareCall(a chat.Address) bool {
 // quiet reports that the platform is content and that nobody waits for a
 // place; g.mu is held.
 func (g *governor) quiet(c *chatRate, now time.Time) bool {
-	return g.waiting == 0 && !now.Before(c.until) && !now.Before(g.slowed) && roomFor(g.all, now, float64(g.all.Burst()/4))
+	return g.waiting == 0 && !now.Before(c.until) && !now.Before(g.until) && !now.Before(g.slowed) && roomFor(g.all, now, float64(g.all.Burst()/4))
 }
 
 func roomFor(l *rate.Limiter, now time.Time, leave float64) bool {
 	return l.Limit() == rate.Inf || l.TokensAt(now) >= 1+leave
 }
 
-// limited learns from a refusal: the chat is silent for as long as the
-// platform says, and the channel goes slower for a while.
-func (g *governor) limited(a chat.Address, after time.Duration) {
+// limited learns from a refusal: the chat, or the whole bot where the limit is
+// the bot's, is silent for as long as the platform says, and the channel goes
+// slower for a while.
+func (g *governor) limited(a chat.Address, err error) {
+	after, global := channels.Limit(err)
 	if after <= 0 {
 		after = unknownWait
 	}
@@ -160,8 +185,12 @@ func (g *governor) limited(a chat.Address, after time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if until := now.Add(after); until.After(c.until) {
-		c.until = until
+	until := &c.until
+	if global {
+		until = &g.until
+	}
+	if at := now.Add(after); at.After(*until) {
+		*until = at
 	}
 	g.slowed = now.Add(max(after, recoverTime))
 	if g.base != rate.Inf {

@@ -97,3 +97,40 @@ func TestLearnsFrom429(t *testing.T) {
 		}
 	})
 }
+
+// A 429 that is the whole bot's silences every chat, another's only its own.
+func TestGlobal429(t *testing.T) {
+	for global, want := range map[bool]time.Duration{true: 7 * time.Second, false: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			ch := newFull(channels.Limits{Rate: channels.Rate{PerSecond: 10, Burst: 5}})
+			d := New(ch, nil)
+			err := limited(7 * time.Second)
+			err.(*channels.Error).Global = global
+			ch.fail("send", err)
+			start := time.Now()
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if err := d.Deliver(t.Context(), message("a", "x")); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			for i := range 4 { // other chats
+				wg.Go(func() {
+					out := message(fmt.Sprint(i), "y")
+					out.Addr.Chat = fmt.Sprint("other", i)
+					if err := d.Deliver(t.Context(), out); err != nil {
+						t.Error(err)
+					}
+					if took := time.Since(start).Truncate(time.Second); took != want {
+						t.Errorf("global %v: another chat waited %v, want %v", global, took, want)
+					}
+				})
+			}
+			wg.Wait()
+			if took := time.Since(start); took < 7*time.Second || took > 9*time.Second {
+				t.Errorf("global %v: the chat itself waited %v", global, took)
+			}
+		})
+	}
+}

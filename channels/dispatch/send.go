@@ -50,9 +50,8 @@ func (d *Dispatcher) tries(ctx context.Context, of chat.Meta, doubt *doubt, call
 			return err
 		case channels.RateLimited:
 			d.opt.Count("rate_limited")
-			after := retryAfter(err)
-			d.gov.limited(a, after)
-			if time.Now().Add(after).After(end) {
+			d.gov.limited(a, err)
+			if after, _ := channels.Limit(err); time.Now().Add(after).After(end) {
 				return err // longer than it is worth holding the chat: later
 			}
 			continue
@@ -86,14 +85,6 @@ func (d *Dispatcher) once(ctx context.Context, timeout time.Duration, call func(
 		return &channels.Error{Channel: d.ch.Name(), Op: "send", Kind: channels.Ambiguous, Err: err}
 	}
 	return err
-}
-
-func retryAfter(err error) time.Duration {
-	var e *channels.Error
-	if errors.As(err, &e) {
-		return e.RetryAfter
-	}
-	return 0
 }
 
 // verdict turns what try hands back into the answer of Deliver.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -177,7 +178,16 @@ func examineChannel(ctx context.Context, c config.Channel, deps channels.Deps) (
 	if err := checker.Check(ctx); err != nil {
 		return "", &advised{err, channelTodo(c.Name, channels.KindOf(err))}
 	}
-	return "the platform accepts the bot", nil
+	found := "the platform accepts the bot"
+	surveyor, ok := ch.(channels.Surveyor)
+	if !ok {
+		return found, nil
+	}
+	lacks, err := surveyor.Survey(ctx)
+	if err != nil {
+		lacks = append(lacks, "what it may do there could not be looked at: "+err.Error())
+	}
+	return strings.Join(append([]string{found}, lacks...), "\n- "), nil
 }
 
 func channelTodo(name string, kind channels.Kind) string {
