@@ -58,6 +58,7 @@ type pace struct {
 	ping     time.Duration // silence after which the connection is probed
 	pong     time.Duration // how long the answer to a probe may take
 	silent   time.Duration // without any frame: a new connection is made
+	bye      time.Duration // how long the gateway may take to confirm a close frame
 	linger   time.Duration // how long a replaced connection is still read
 	sweep    time.Duration // between two looks at open cards
 	orphan   time.Duration // after which an open card that nobody touches is completed
@@ -70,6 +71,7 @@ func normalPace() pace {
 		ping:     30 * time.Second,
 		pong:     10 * time.Second,
 		silent:   2 * time.Minute,  // the gateway pings every 20 to 30 s
+		bye:      2 * time.Second,
 		linger:   12 * time.Second, // the gateway closes 10 s after its disconnect frame
 		sweep:    30 * time.Second,
 		orphan:   10 * time.Minute,
