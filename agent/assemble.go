@@ -134,6 +134,9 @@ func fold(inputs []chat.Delivery) []chat.Delivery {
 		if len(d.Attachments) == 0 {
 			d.Attachments = out[i].Attachments
 		}
+		if d.ReplyTo == nil {
+			d.ReplyTo = out[i].ReplyTo
+		}
 		d.Edited = false // the model has not seen what it was before
 		out[i] = d
 	}

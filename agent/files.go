@@ -47,14 +47,14 @@ func (t *turn) gather(ctx context.Context) error {
 func (t *turn) await(ctx context.Context, inputs []chat.Delivery) (waited bool) {
 	bound, cancel := context.WithTimeout(ctx, filesWait)
 	defer cancel()
-	files := make([][]chat.Attachment, len(inputs))
+	own := make([]chat.Inbound, len(inputs))
 	var all sync.WaitGroup
 	for i := range inputs {
-		files[i] = slices.Clone(inputs[i].Attachments) // the mailbox keeps its own
-		for n, a := range files[i] {
-			if isPending(a) {
+		own[i] = withOwnFiles(inputs[i].Inbound) // the mailbox keeps its own
+		for _, file := range filesOf(&own[i]) {
+			if isPending(*file) {
 				waited = true
-				all.Go(func() { files[i][n] = t.file(bound, a) })
+				all.Go(func() { *file = t.file(bound, *file) })
 			}
 		}
 	}
@@ -68,9 +68,35 @@ func (t *turn) await(ctx context.Context, inputs []chat.Delivery) (waited bool) 
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
 	for i := range inputs {
-		inputs[i].Attachments = files[i]
+		inputs[i].Attachments, inputs[i].ReplyTo = own[i].Attachments, own[i].ReplyTo
 	}
 	return waited
+}
+
+// withOwnFiles is in with a list of files, and a quote with one, that nobody
+// shares.
+func withOwnFiles(in chat.Inbound) chat.Inbound {
+	in.Attachments = slices.Clone(in.Attachments)
+	if in.ReplyTo != nil {
+		q := *in.ReplyTo
+		q.Attachments = slices.Clone(q.Attachments)
+		in.ReplyTo = &q
+	}
+	return in
+}
+
+// filesOf are the files that come with a message: first those that it quotes.
+func filesOf(in *chat.Inbound) []*chat.Attachment {
+	var all []*chat.Attachment
+	if in.ReplyTo != nil {
+		for i := range in.ReplyTo.Attachments {
+			all = append(all, &in.ReplyTo.Attachments[i])
+		}
+	}
+	for i := range in.Attachments {
+		all = append(all, &in.Attachments[i])
+	}
+	return all
 }
 
 func isPending(a chat.Attachment) bool { return a.Pending != "" }

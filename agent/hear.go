@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -15,7 +16,7 @@ import (
 // How a message is written for the model. A plain message of a private chat is
 // its text and nothing else. What comes from others stands in a fence that its
 // text cannot close: <message from="…"> in groups, <quoted from="…"> for the
-// message replied to and for what is forwarded, <report> for background tasks,
+// message replied to (quote.go) and for what is forwarded, <report> for background tasks,
 // <reminder> for what a job has shown. What the program itself adds stands in
 // square brackets.
 const (
@@ -29,7 +30,7 @@ const (
 
 const (
 	maxText   = 256 << 10        // bytes of a message that the history takes; the whole is kept in a file
-	maxQuote  = 4 << 10          // bytes of a quoted message
+	maxQuote  = 32 << 10         // bytes of a quoted message: no platform of ours has longer ones
 	maxName   = 64               // bytes of a sender's or a file's name
 	maxReason = 300              // bytes of the reason why a file is missing
 	longGap   = time.Hour        // a pause in the conversation that is told to the model
@@ -42,8 +43,8 @@ const timeLayout = "Mon 2006-01-02 15:04 -07:00"
 func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
 	it := session.Item{At: t.h.a.opt.Now(), Inputs: []chat.Input{{Seq: d.Seq, ID: d.ID}}}
 	it.Message = llm.Message{Role: llm.User}
-	for _, a := range d.Attachments {
-		if isPicture(a) {
+	for _, a := range filesOf(&d.Inbound) {
+		if isPicture(*a) {
 			it.Message.Images = append(it.Message.Images, llm.Image{Ref: a.Ref, MIME: a.MIME})
 		}
 	}
@@ -57,29 +58,21 @@ func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
 // it quotes, what it forwards, and the report of a task, which may have read
 // anything.
 func carries(d chat.Delivery) bool {
-	q := d.ReplyTo
-	return d.Forwarded || d.Origin == chat.FromSystem || q != nil && !q.Mine && !blank(q.Text)
+	return d.Forwarded || d.Origin == chat.FromSystem || foreign(d.ReplyTo)
 }
 
 // text writes what a message says, with everything the model should know of it.
 func (t *turn) text(ctx context.Context, d chat.Delivery) string {
-	var b strings.Builder
-	if q := d.ReplyTo; q != nil && !blank(q.Text) {
-		from := q.From
-		if q.Mine {
-			from = "you"
-		}
-		b.WriteString(fence("quoted", from, "", session.Shorten(q.Text, maxQuote)))
-	}
+	said := t.quote(ctx, d.ReplyTo)
 	switch {
 	case d.Origin == chat.FromCron:
-		b.WriteString(labelJob)
+		said += labelJob
 	case d.Origin == chat.FromBot:
-		b.WriteString(labelShown)
+		said += labelShown
 	case d.Origin == chat.FromSystem:
-		b.WriteString(labelReport)
+		said += labelReport
 	case d.Edited:
-		b.WriteString(labelEdited)
+		said += labelEdited
 	}
 	body, notes := t.body(ctx, d)
 	switch {
@@ -89,20 +82,26 @@ func (t *turn) text(ctx context.Context, d chat.Delivery) string {
 		body = fence("reminder", "", "", body)
 	case d.Forwarded && body != "":
 		body = fence("quoted", "forwarded by "+nameOf(d.From), d.From.ID, body)
-	case d.Origin == chat.FromPerson && !d.Direct && body != "":
+	case d.Origin == chat.FromPerson && !d.Direct && !blank(body):
 		body = fence("message", nameOf(d.From), d.From.ID, body)
 	}
-	b.WriteString(strings.TrimSuffix(body, "\n"))
+	if !blank(body) {
+		said += body
+	}
+	said = strings.TrimSuffix(said, "\n")
+	if d.Origin == chat.FromPerson && d.Mentioned && !d.Direct && blank(d.Text) && len(d.Attachments) == 0 {
+		notes = append(notes, fmt.Sprintf("[%s has addressed you without a word of their own.]", cmp.Or(clean(nameOf(d.From)), "Somebody")))
+	}
 	if d.Origin == chat.FromPerson && !d.At.IsZero() && t.began.Sub(d.At) >= late {
 		notes = append(notes, "[sent at "+d.At.In(t.zone()).Format(timeLayout)+"]")
 	}
 	for _, n := range notes {
-		b.WriteString("\n" + n)
+		said += "\n" + n
 	}
-	if blank(b.String()) {
+	if blank(said) {
 		return labelNothing
 	}
-	return strings.TrimPrefix(b.String(), "\n")
+	return strings.TrimPrefix(said, "\n")
 }
 
 // body is the text proper, with transcripts, and the notes on what comes with
@@ -117,11 +116,11 @@ func (t *turn) body(ctx context.Context, d chat.Delivery) (text string, notes []
 		}
 	}
 	for _, a := range d.Attachments {
-		if a.Text != "" && (a.Kind == chat.Voice || a.Kind == chat.Audio) {
+		if spoken(a) {
 			text = join(text, strings.ToValidUTF8(a.Text, "\uFFFD"))
 			notes = append(notes, labelVoice)
 		}
-		notes = append(notes, t.attachment(ctx, a, t.loop.counted))
+		notes = append(notes, "["+t.attachment(ctx, a, t.loop.counted)+"]")
 	}
 	return text, notes
 }
@@ -135,13 +134,13 @@ func (t *turn) attachment(ctx context.Context, a chat.Attachment, again bool) st
 	}
 	switch {
 	case isPending(a):
-		return "[" + what + ": has not arrived yet]"
+		return what + ": has not arrived yet"
 	case a.Failed != "" && a.Ref == "":
-		return fmt.Sprintf("[%s: could not be received: %s]", what, cleanTo(a.Failed, maxReason))
+		return fmt.Sprintf("%s: could not be received: %s", what, cleanTo(a.Failed, maxReason))
 	case a.Kind == chat.Sticker && a.Text != "":
-		return "[sticker " + clean(a.Text) + "]"
+		return "sticker " + clean(a.Text)
 	case a.Ref == "":
-		return "[" + what + "]"
+		return what
 	}
 	if a.MIME != "" {
 		what += ", " + clean(a.MIME)
@@ -156,7 +155,7 @@ func (t *turn) attachment(ctx context.Context, a chat.Attachment, again bool) st
 	if a.Failed != "" {
 		what += "; " + cleanTo(a.Failed, maxReason)
 	}
-	return "[" + what + "]"
+	return what
 }
 
 // gap tells of a long pause since the last message; "" when there was none.

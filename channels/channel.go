@@ -64,6 +64,14 @@ type Limits struct {
 	// Edit is the shortest useful pause between two edits of one streamed
 	// message; 0 = the channel does not show replies while they are written.
 	Edit time.Duration
+	// EditIn is Edit by chat, where kinds of chats differ; 0 = replies are not
+	// streamed by edits there. nil = Edit everywhere.
+	EditIn func(a chat.Address) time.Duration
+	// DraftIn is the shortest useful pause between two drafts of a Drafter in a
+	// chat; 0, and nil everywhere, = there are none, and edits are used.
+	DraftIn func(a chat.Address) time.Duration
+	// DraftLife is for how long a draft is shown that is not shown again.
+	DraftLife time.Duration
 	// Seal says that the platform has to be told when a streamed message is
 	// complete: its last Edit, which is no Draft, is made even when the text is
 	// the same as before.
@@ -98,6 +106,16 @@ type Typer interface {
 // Editor can change a text message that was sent. "Not modified" is success.
 type Editor interface {
 	Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error
+}
+
+// Drafter can show a reply while it is written as a draft, which is no message:
+// it goes by itself, at the latest with the next message of the bot. The answer
+// is then sent as any other message.
+type Drafter interface {
+	// Draft shows text, which fits Limits, in place of the draft before it. id
+	// is the same for all drafts of a reply. Rejected means that this chat shows
+	// no drafts: its replies are streamed by edits from then on.
+	Draft(ctx context.Context, a chat.Address, id, text string) error
 }
 
 // Deleter can remove a message that was sent. "Already gone" is success.

@@ -63,6 +63,8 @@ type Ways struct {
 	Bare   bool // files of people come without text; Said has none beside Files
 	Lossy  bool // a message that was not acknowledged is never repeated
 	Drafts bool // only what was sent as a Draft can be edited
+	// Drafted is the draft of a Drafter that a chat shows now, "" if none.
+	Drafted func(t *testing.T, a chat.Address) string
 	// Settled, if not nil, waits until the people whose message was taken know
 	// it, so that nobody sends again what Say sent.
 	Settled func()
@@ -130,6 +132,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"errors are classified", (*rig).kinds},
 		{"a send without an answer is Ambiguous and is not sent twice", (*rig).ambiguous},
 		{"an edit replaces the text and the same again is success", (*rig).edit},
+		{"a draft is shown, is no message and goes with the answer", (*rig).draft},
 		{"a deleted message is gone and deleting again is success", (*rig).remove},
 		{"typing and reactions are taken", (*rig).signals},
 		{"a press arrives with its data and answering it takes the buttons away", (*rig).press},

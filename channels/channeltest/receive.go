@@ -30,8 +30,11 @@ func (r *rig) constant() {
 	if _, ok := a.(channels.Typer); ok && l.Typing <= 0 {
 		r.t.Error("a Typer without Limits.Typing")
 	}
-	if _, ok := a.(channels.Editor); !ok && l.Edit > 0 {
-		r.t.Error("Limits.Edit without an Editor")
+	if _, ok := a.(channels.Editor); !ok && (l.Edit > 0 || l.EditIn != nil) {
+		r.t.Error("Limits.Edit or EditIn without an Editor")
+	}
+	if _, ok := a.(channels.Drafter); ok != (l.DraftIn != nil) || ok != (l.DraftLife > 0) {
+		r.t.Errorf("Limits.DraftIn set %v, DraftLife %v; a Drafter %v", l.DraftIn != nil, l.DraftLife, ok)
 	}
 }
 

@@ -220,6 +220,48 @@ func (r *rig) edit() {
 	}
 }
 
+func (r *rig) draft() {
+	run := r.start()
+	d, ok := run.Channel.(channels.Drafter)
+	r.need(ok, "Draft")
+	if r.h.Ways.Drafted == nil {
+		r.t.Fatal("harness: Ways.Drafted is required of a Drafter")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	drafts := run.Limits().DraftIn
+	for _, a := range []chat.Address{r.h.Direct[0], r.h.Group} {
+		if a.Chat == "" || drafts(a) > 0 {
+			continue
+		}
+		err := d.Draft(ctx, a, "turn", "a draft")
+		r.note(err)
+		if channels.KindOf(err) != channels.Rejected || err == nil {
+			r.t.Errorf("a draft in %v, which shows none: %v, want Rejected", a, err)
+		}
+	}
+	a := r.h.Direct[0]
+	r.need(drafts(a) > 0, "drafts in private chats")
+	for _, text := range []string{"first", "first & **second** 第二", "first & **second** 第二"} {
+		if err := d.Draft(ctx, a, "turn", text); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if got, want := r.h.Ways.Drafted(r.t, a), "first & second 第二"; got != want {
+		r.t.Errorf("the chat shows the draft %q, want %q", got, want)
+	}
+	if shown := r.h.Shown(r.t, a); len(shown) != 0 {
+		r.t.Errorf("the draft is a message: %+v", shown)
+	}
+	run.send(a, "the answer")
+	if got := r.h.Ways.Drafted(r.t, a); got != "" {
+		r.t.Errorf("beside the answer the draft %q is left", got)
+	}
+	if shown := r.h.Shown(r.t, a); len(shown) != 1 || shown[0].Text != "the answer" {
+		r.t.Errorf("the chat shows %+v", shown)
+	}
+}
+
 func (r *rig) remove() {
 	run := r.start()
 	d, ok := run.Channel.(channels.Deleter)

@@ -32,6 +32,7 @@ type draft struct {
 	turn  string
 	addr  chat.Address
 	trace string
+	brief time.Time       // when shown was shown as a draft that is no message; zero: it was not
 	ref   chat.MessageRef // ID "": not sent, as far as is known
 	doubt time.Time       // when a try began that may have sent it; zero: none
 	shown string
@@ -41,28 +42,15 @@ type draft struct {
 	asked bool // the table of drafts was asked
 }
 
-// editPause is the pace of streaming; 0 = replies are not streamed.
-func (d *Dispatcher) editPause() time.Duration {
-	if _, ok := d.ch.(channels.Editor); !ok || !d.opt.Stream {
-		return 0
-	}
-	return max(d.limits.Edit, 0)
-}
-
-// wait is how long to let text gather before it is shown.
-func (b *draft) wait(pause time.Duration) time.Duration {
-	if b.ref.ID == "" {
-		return draftDelay
-	}
-	return pause
-}
-
 // show brings the chat up to text, if nobody needs the place more. It reports
 // whether to come back later with whatever the text is then.
 func (b *draft) show(ctx context.Context, text string) (again bool) {
 	part := b.first(text)
-	if b.off || part == "" || b.known && part == b.shown {
+	if b.off || part == "" || b.known && part == b.shown && !b.fades() {
 		return false
+	}
+	if b.d.draftPause(b.addr) > 0 && !b.there() {
+		return b.preview(ctx, part)
 	}
 	if b.ref.ID == "" && utf8.RuneCountInString(part) < draftMinimum {
 		return false // the next delta asks again
@@ -339,7 +327,7 @@ func (b *draft) forget(ctx context.Context) {
 
 // sweep takes away drafts that an earlier process left and nobody finished.
 func (d *Dispatcher) sweep(ctx context.Context) {
-	if d.editPause() == 0 {
+	if _, ok := d.ch.(channels.Editor); !ok || !d.opt.Stream {
 		return
 	}
 	left, err := kv.List(ctx, d.opt.Drafts, "")

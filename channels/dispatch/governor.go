@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -61,6 +62,8 @@ type governor struct {
 type chatRate struct {
 	bucket *rate.Limiter
 	until  time.Time // the platform asked for silence until then
+	// undrafted: it refused a draft that is no message.
+	undrafted atomic.Bool
 }
 
 const (

@@ -51,29 +51,48 @@ func NewIntake(o IntakeOptions) *Intake {
 	return &Intake{o}
 }
 
-// Wrap puts the noting of files before next. Every attachment that has to be
-// fetched (a Source and no Ref), or written down, gets a Pending; one that is
-// said to be too large is refused at once.
+// Wrap puts the noting of files before next: those of the message, and those of
+// what it quotes. Every attachment that has to be fetched (a Source and no Ref),
+// or written down, gets a Pending; one that is said to be too large is refused
+// at once.
 func (t *Intake) Wrap(next channels.Sink) channels.Sink {
-	return func(ctx context.Context, in chat.Inbound) error {
-		in.Attachments = slices.Clone(in.Attachments)
-		for i, a := range in.Attachments {
-			e := media.Expected{Channel: in.Addr.Channel, File: a, Chinese: speaksChinese(&in), Trace: in.Trace}
-			if !t.fetchable(e) && !t.speech(a) {
-				continue
+	return func(ctx context.Context, in chat.Inbound) (err error) {
+		if in.Attachments, err = t.note(ctx, &in, in.ID, in.Attachments); err != nil {
+			return err
+		}
+		if in.ReplyTo != nil && len(in.ReplyTo.Attachments) > 0 {
+			quote := *in.ReplyTo
+			if quote.Attachments, err = t.note(ctx, &in, in.ID+quoted, quote.Attachments); err != nil {
+				return err
 			}
-			if t.opt.MaxBytes > 0 && a.Size > t.opt.MaxBytes {
-				in.Attachments[i].Failed = t.reason(errTooLarge, e.Chinese)
-				continue
-			}
-			pending, err := t.opt.Arrivals.Expect(ctx, in.ID, i, e)
-			if err != nil {
-				return fmt.Errorf("note the files of %q: %w", in.ID, err)
-			}
-			in.Attachments[i] = pending
+			in.ReplyTo = &quote
 		}
 		return next(ctx, in)
 	}
+}
+
+// quoted, after a message's id, stands for the message that it quotes.
+const quoted = "#quoted"
+
+// note notes the files that come with in, under id.
+func (t *Intake) note(ctx context.Context, in *chat.Inbound, id string, files []chat.Attachment) ([]chat.Attachment, error) {
+	files = slices.Clone(files)
+	for i, a := range files {
+		e := media.Expected{Channel: in.Addr.Channel, File: a, Chinese: speaksChinese(in), Trace: in.Trace}
+		if !t.fetchable(e) && !t.speech(a) {
+			continue
+		}
+		if t.opt.MaxBytes > 0 && a.Size > t.opt.MaxBytes {
+			files[i].Failed = t.reason(errTooLarge, e.Chinese)
+			continue
+		}
+		pending, err := t.opt.Arrivals.Expect(ctx, id, i, e)
+		if err != nil {
+			return nil, fmt.Errorf("note the files of %q: %w", in.ID, err)
+		}
+		files[i] = pending
+	}
+	return files, nil
 }
 
 // fetchable reports whether the bytes have to be got and can be.

@@ -118,6 +118,21 @@ func (r *receiver) awaited(t *testing.T, files []chat.Attachment) []chat.Attachm
 	return got
 }
 
+// body is what the store holds.
+func (r *receiver) body(t *testing.T, ref string) string {
+	t.Helper()
+	body, err := r.store.Open(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	b, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // take runs in through an Intake and returns it with its files.
 func take(t *testing.T, f *fetcher, max int64, in chat.Inbound) (chat.Inbound, *receiver) {
 	t.Helper()
@@ -169,12 +184,8 @@ func TestIntake(t *testing.T) {
 		if diff := cmp.Diff(before, in.Attachments); diff != "" {
 			t.Errorf("the caller's message was changed: %s", diff)
 		}
-		body, err := r.store.Open(t.Context(), ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, err := io.ReadAll(body); err != nil || string(b) != png {
-			t.Errorf("stored %q, %v", b, err)
+		if got := r.body(t, ref); got != png {
+			t.Errorf("stored %q", got)
 		}
 		if left, err := kv.List(t.Context(), r.table, "todo"); err != nil || len(left) > 0 {
 			t.Errorf("still to be done: %v, %v", left, err)

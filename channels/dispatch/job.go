@@ -168,7 +168,7 @@ func (j *job) plan(ctx context.Context) error {
 	text = paragraphs(text, notes, j.buttonLines())
 	lim := j.d.limits
 	groups := j.groups(files)
-	drafted := j.out.Final && j.d.editPause() > 0 // the text may have a message of its own already
+	drafted := j.out.Final && j.d.editPause(j.out.Addr) > 0 // the text may have a message of its own already
 	caption := len(groups) > 0 && !drafted && len(j.buttons()) == 0 &&
 		lim.Caption > 0 && text != "" && j.size(text) <= lim.Caption
 	if caption {

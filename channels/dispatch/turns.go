@@ -137,7 +137,7 @@ func (t *turn) run(ctx context.Context) {
 	defer t.leave()
 	typing, every := t.typing()
 	defer typing.Stop()
-	edit, pause := time.NewTimer(0), t.d.editPause()
+	edit := time.NewTimer(0)
 	edit.Stop()
 	defer edit.Stop()
 	idle := time.NewTimer(idleLimit)
@@ -155,12 +155,7 @@ func (t *turn) run(ctx context.Context) {
 			t.showTyping(ctx)
 			typing.Reset(every)
 		case <-edit.C:
-			armed = false
-			text, _ := t.state()
-			if t.draft.show(ctx, text) {
-				armed = true
-				edit.Reset(pause)
-			}
+			armed = t.show(ctx, edit)
 		case <-t.wake:
 			idle.Reset(idleLimit)
 			text, ended := t.state()
@@ -168,12 +163,27 @@ func (t *turn) run(ctx context.Context) {
 				t.expire(ctx)
 				return
 			}
-			if t.named && pause > 0 && text != "" && !armed {
+			if t.named && t.draft.pause() > 0 && text != "" && !armed {
 				armed = true
-				edit.Reset(t.draft.wait(pause))
+				edit.Reset(t.draft.wait())
 			}
 		}
 	}
+}
+
+// show brings the chat up to what is written by now, and sets the timer for the
+// next time. It reports whether that is for the sake of the text; else it is for
+// a draft that would go by itself.
+func (t *turn) show(ctx context.Context, next *time.Timer) (again bool) {
+	rests := !t.draft.brief.IsZero() && t.waiting() // a question stands below it, or has taken its place
+	if text, _ := t.state(); !rests && t.draft.show(ctx, text) {
+		next.Reset(t.draft.pause())
+		return true
+	}
+	if life := t.draft.renewal(); life > 0 {
+		next.Reset(life)
+	}
+	return false
 }
 
 // leave forgets the turn, unless Deliver took it over and will.
@@ -268,7 +278,7 @@ func (d *Dispatcher) claim(ctx context.Context, out chat.Outbound) (*draft, erro
 			return &t.draft, nil
 		}
 	}
-	if d.editPause() == 0 {
+	if d.editPause(out.Addr) == 0 {
 		return nil, nil
 	}
 	b := &draft{d: d, turn: out.Turn, addr: out.Addr, trace: out.Trace}

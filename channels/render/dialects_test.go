@@ -22,6 +22,7 @@ var dialects = map[string]struct {
 	"feishu":   {FeishuCard, FeishuCardSize},
 	"post":     {FeishuPost, FeishuPostSize},
 	"dingtalk": {DingTalk, DingTalkSize},
+	"card":     {DingTalkCard, DingTalkCardSize},
 	"qq":       {QQ, QQSize},
 }
 
@@ -113,7 +114,7 @@ func TestNobodyIsMentioned(t *testing.T) {
 				}
 			}
 		}
-		for _, name := range []string{"feishu", "dingtalk", "qq", "post", "plain"} {
+		for _, name := range []string{"feishu", "dingtalk", "card", "qq", "post", "plain"} {
 			for _, md := range []string{"`" + form + "`", "```\n" + form + "\n```", "    " + form} {
 				checkSilent(t, name, md, dialects[name].render(md))
 			}
@@ -148,6 +149,31 @@ func TestDingTalkCallsNobody(t *testing.T) {
 	}
 }
 
+// The variables of DingTalk's cards break a line at <br> alone, but in code.
+func TestDingTalkCard(t *testing.T) {
+	for md, want := range map[string]string{
+		"a\nb\n\nc":                              "a<br>b\n\nc",
+		"a\\\nb":                                 "a<br>b",
+		"**a\nb**":                               "**a**<br>**b**",
+		"- a\n  b\n- c":                          "- a<br>b\n- c",
+		"1. a\n\n   b":                           "1. a\n\n    b",
+		"# a\nb\nc":                              "# a\n\nb<br>c",
+		"a\n```go\nx\ny\n```\nb":                 "a\n\n```go\nx\ny\n```\n\nb",
+		"> a\n> b\n>\n> c\n\nd":                  "> a<br>b<br><br>c\n\nd",
+		"> - a\n> - b":                           "> - a<br>- b",
+		"> a\n> # b":                             "> a<br><br>**b**",
+		"> a\n> ```\n> x\n> y\n> ```":            "> a\n> \n> ```\n> x\n> y\n> ```",
+		"a\n\n|A|B|\n|-|:-:|\n|a\\|b|*c*|\n||d|": "a\n\n| A | B |\n| --- | :-: |\n| a\\|b | *c* |\n|  | d |",
+		"> |A|\n> |-|\n> |b|":                    "> | A |\n> | --- |\n> | b |",
+		"see<br>&lt;br&gt;":                      "see<br>&lt;br>",
+		"@all `@all`":                            "@" + gap + "all `@" + gap + "all`",
+	} {
+		if got := DingTalkCard(md); got != want {
+			t.Errorf("DingTalkCard(%q)\n got %q\nwant %q", md, got, want)
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		md := rapid.OneOf(document(), soup(), rapid.String()).Draw(t, "md")
@@ -170,6 +196,7 @@ func TestSizes(t *testing.T) {
 			{"FeishuCardSize", FeishuCardSize(md), once(string(card[1 : len(card)-1]))},
 			{"FeishuPostSize", FeishuPostSize(md), once(FeishuPost(md))},
 			{"DingTalkSize", DingTalkSize(md), len(DingTalk(md))},
+			{"DingTalkCardSize", DingTalkCardSize(md), len(DingTalkCard(md))},
 			{"QQSize", QQSize(md), len([]rune(QQ(md)))},
 			{"PlainSize", PlainSize(md), len([]rune(Plain(md)))},
 		} {

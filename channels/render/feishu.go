@@ -19,7 +19,7 @@ var feishuCard = &dialect{
 	code:    feishuFence,
 	quote:   quoted,
 	rule:    "---",
-	table:   feishuTable,
+	table:   func(g grid) string { return pipes(feishuFlavor, g) },
 	tables:  feishuTables,
 	bullet:  "- ",
 	indent:  4,
@@ -105,27 +105,4 @@ func Tables(md string) int {
 		return ast.WalkContinue, nil
 	})
 	return n
-}
-
-func feishuTable(g grid) string {
-	var b strings.Builder
-	for r, row := range g.rows {
-		b.WriteString("|")
-		for _, cell := range row {
-			b.WriteString(" " + feishuFlavor.line(cell, true) + " |")
-		}
-		for range len(g.rows[0]) - len(row) {
-			b.WriteString("  |")
-		}
-		if r == 0 {
-			b.WriteString("\n|")
-			for i := range row {
-				b.WriteString(" " + rule(g, i) + " |")
-			}
-		}
-		if r < len(g.rows)-1 {
-			b.WriteString("\n")
-		}
-	}
-	return b.String()
 }

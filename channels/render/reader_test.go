@@ -135,7 +135,7 @@ func expected(md string, d *dialect, f *flavor, headings int) string {
 	}
 	like.quote = func(body string) string { return body }
 	like.rule = strings.Trim(d.rule, "-*")
-	if d.tables > 0 {
+	if d.tables > 0 || d.flat { // which know tables
 		like.table = func(g grid) string {
 			var b strings.Builder
 			for _, row := range g.rows {

@@ -59,6 +59,13 @@ func DingTalk(md string) string { return render(md, dingtalk) }
 // not say what it counts; this is the most it could mean.
 func DingTalkSize(md string) int { return len(DingTalk(md)) }
 
+// DingTalkCard renders CommonMark as the Markdown of a variable of DingTalk's
+// AI cards. It calls nobody.
+func DingTalkCard(md string) string { return render(md, dingtalkCard) }
+
+// DingTalkCardSize is the length of DingTalkCard(md) in bytes of UTF-8.
+func DingTalkCardSize(md string) int { return len(DingTalkCard(md)) }
+
 // QQ renders CommonMark as the Markdown of QQ's bots. It mentions nobody and
 // makes no commands to press.
 func QQ(md string) string { return render(md, qq) }

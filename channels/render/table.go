@@ -143,3 +143,27 @@ func rule(g grid, column int) string {
 	}
 	return "---"
 }
+
+// pipes writes a table for platforms that know them.
+func pipes(f *flavor, g grid) string {
+	var b strings.Builder
+	for r, row := range g.rows {
+		b.WriteString("|")
+		for _, cell := range row {
+			b.WriteString(" " + f.line(cell, true) + " |")
+		}
+		for range len(g.rows[0]) - len(row) {
+			b.WriteString("  |")
+		}
+		if r == 0 {
+			b.WriteString("\n|")
+			for i := range row {
+				b.WriteString(" " + rule(g, i) + " |")
+			}
+		}
+		if r < len(g.rows)-1 {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}

@@ -14,6 +14,7 @@ type dialect struct {
 	heading func(level int, spans []span) string
 	code    func(lang, body string) string // body without the last line end
 	quote   func(body string) string       // body is rendered already
+	flat    bool                           // quotes are one line: what begins one has no place in them
 	rule    string
 	// table writes a table; nil: as code, in aligned columns, as are those
 	// after the first tables ones (0: any number).
@@ -104,7 +105,7 @@ func (w *walker) block(n ast.Node) []block {
 	switch n := n.(type) {
 	case *ast.Heading:
 		level := n.Level
-		if w.listed && w.d.markdown() {
+		if w.listed && w.d.markdown() || w.quoted && w.d.flat {
 			level = 7 // not all know headings in lists
 		}
 		return []block{{text: w.d.heading(level, trimSpans(w.spans(n)))}}

@@ -32,7 +32,7 @@ type intake struct {
 
 func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
-	if strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 && in.Press == nil {
+	if empty(&in) {
 		i.log.Debug("empty message skipped", "session", in.Addr.Session(), "trace", in.Trace, "id", in.ID)
 		return nil
 	}
@@ -53,6 +53,13 @@ func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 		return i.tell(ctx, in, answerLarge+":"+in.ID, largeNotice)
 	}
 	return err
+}
+
+// empty reports whether a message says nothing at all. A bare mention in a group
+// does, and so does a reply without a text: it points at what it replies to.
+func empty(in *chat.Inbound) bool {
+	return strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 && in.Press == nil &&
+		in.ReplyTo == nil && (in.Direct || !in.Mentioned)
 }
 
 var (
