@@ -70,7 +70,7 @@ func normalPace() pace {
 		retryMax: time.Minute,
 		ping:     30 * time.Second,
 		pong:     10 * time.Second,
-		silent:   2 * time.Minute,  // the gateway pings every 20 to 30 s
+		silent:   2 * time.Minute, // the gateway pings every 20 to 30 s
 		bye:      2 * time.Second,
 		linger:   12 * time.Second, // the gateway closes 10 s after its disconnect frame
 		sweep:    30 * time.Second,
