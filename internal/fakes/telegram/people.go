@@ -34,9 +34,7 @@ type room struct {
 	messages map[int]*Message
 	order    []int // ids of the bot's messages
 	rate     trouble.Bucket
-	drafts   trouble.Bucket
-	draft    draft
-	edits    edits
+	streams  streams
 }
 
 // AddPerson makes a user who has started the bot.
