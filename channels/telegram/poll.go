@@ -53,21 +53,23 @@ func (t *Telegram) receive(ctx context.Context, in *intake) error {
 		began, before := time.Now(), p.offset
 		batch, err := p.fetch(ctx, probe)
 		if err == nil {
-			hasty := !probe && time.Since(began) < hastyPoll && t.pace.poll > hastyPoll
 			t.deps.Status.Connected()
-			probe = false
-			wait.Reset()
 			if err := p.handle(ctx, batch); err != nil && ctx.Err() == nil {
 				t.deps.Log.Warn("updates were not stored and will come again", "err", err)
 				storing.Pause(ctx, err)
+				probe = false
 				continue
 			}
 			storing.Reset()
-			if hasty && p.offset == before { // else it would be asked as fast as it answers
-				idle.Pause(ctx, nil)
-			} else {
+			switch {
+			case probe: // it was asked not to wait
+			case p.offset == before && time.Since(began) < hastyPoll && t.pace.poll > hastyPoll:
+				idle.Pause(ctx, nil) // else it would be asked as fast as it answers
+			default:
 				idle.Reset()
+				wait.Reset()
 			}
+			probe = false
 			continue
 		}
 		if ctx.Err() != nil {

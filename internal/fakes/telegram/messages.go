@@ -49,7 +49,7 @@ func methods() map[string]method {
 
 func (s *Server) getMe() map[string]any {
 	me := s.me()
-	me["can_join_groups"], me["can_read_all_group_messages"], me["supports_inline_queries"] = true, !s.opts.Ways.Privacy, false
+	me["can_join_groups"], me["can_read_all_group_messages"], me["supports_inline_queries"] = !s.opts.Ways.NoGroups, !s.opts.Ways.Privacy, false
 	return me
 }
 
