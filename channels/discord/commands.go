@@ -28,7 +28,7 @@ func (r *receiver) offerCommands(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-r.connected:
+	case <-r.connected.told:
 	}
 	wait := r.d.backoff()
 	for ctx.Err() == nil {

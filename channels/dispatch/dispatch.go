@@ -153,7 +153,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, out chat.Outbound) error {
 	if err != nil {
 		return fmt.Errorf("deliver %q: %w", out.ID, err)
 	}
-	if err := d.finish(ctx, out, chat.Receipt{Began: began, Refs: job.progress.Refs}); err != nil {
+	if err := d.finish(ctx, out, chat.Receipt{Began: began, Refs: job.progress.Refs, Parts: job.parts()}); err != nil {
 		return fmt.Errorf("store the receipt of %q: %w", out.ID, err)
 	}
 	job.draft.forget(ctx)
@@ -179,7 +179,7 @@ func (d *Dispatcher) delivered(ctx context.Context, out chat.Outbound) (bool, er
 
 // finish stores the receipt: the one durable write of an ordinary message.
 func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, r chat.Receipt) error {
-	r.ID, r.Trace, r.At = out.ID, out.Trace, time.Now().UTC()
+	r.ID, r.Trace, r.Addr, r.At = out.ID, out.Trace, out.Addr, time.Now().UTC()
 	err := d.receipt(ctx, r)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -203,7 +203,10 @@ func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, r chat.Recei
 // giveUp leaves a receipt that says why, for those who ask what became of a
 // message. It is best effort: the dead letter is the record that counts.
 func (d *Dispatcher) giveUp(ctx context.Context, j *job, dead *Undeliverable) {
-	r := chat.Receipt{ID: j.out.ID, Trace: j.out.Trace, At: time.Now().UTC(), Refs: j.progress.Refs, Err: dead.Err.Error()}
+	r := chat.Receipt{
+		ID: j.out.ID, Trace: j.out.Trace, Addr: j.out.Addr, At: time.Now().UTC(),
+		Refs: j.progress.Refs, Parts: j.parts(), Err: dead.Err.Error(),
+	}
 	if err := d.receipt(ctx, r); err != nil {
 		d.opt.Log.WarnContext(ctx, "receipt of an undeliverable message not stored", "trace", j.out.Trace, "err", err)
 	}

@@ -112,7 +112,7 @@ func (q *QQ) placed(ctx context.Context, msg chat.Outbound, text string, send fu
 		}
 		got, err := send(p)
 		if err == nil {
-			return chat.MessageRef{Channel: q.name, Chat: chatID, ID: got.ID}, nil
+			return chat.MessageRef{Channel: q.name, Chat: chatID, ID: got.ID, Index: got.Ext.Index}, nil
 		}
 		lost := p.lost(err)
 		if kind := channels.KindOf(err); lost || kind == channels.Rejected || kind == channels.TooLong || kind == channels.Unauthorized {

@@ -142,7 +142,8 @@ type entity struct {
 }
 
 type quote struct {
-	Text string `json:"text"`
+	Text   string `json:"text"`
+	Manual bool   `json:"is_manual"` // the person has chosen it; else the server has
 }
 
 // externalReply is a message of another chat, or one that the bot could not see.
