@@ -281,7 +281,7 @@ func (d *doors) sink(door *door) channels.Sink {
 		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)
 	})
-	whole := door.gate.Wrap(d.files.Wrap(next))
+	whole := dispatch.OwnWords(d.p.bus.Receipts(), d.p.log, door.gate.Wrap(d.files.Wrap(next)))
 	return func(ctx context.Context, in chat.Inbound) error {
 		if in.Trace == "" {
 			in.Trace = newTrace() // what refuses it, and what fetches its files, can be followed too
