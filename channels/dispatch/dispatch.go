@@ -76,6 +76,7 @@ type Dispatcher struct {
 	opt    Options
 	gov    *governor
 	events chan chat.Event
+	left   chan *draft // messages to take away
 
 	mu      sync.Mutex
 	turns   map[string]*turn        // running turns by id
@@ -88,8 +89,8 @@ type Dispatcher struct {
 func New(ch channels.Channel, o *Options) *Dispatcher {
 	d := &Dispatcher{
 		ch: ch, limits: ch.Limits(),
-		events: make(chan chat.Event, eventBuffer),
-		turns:  map[string]*turn{}, claimed: map[string]time.Time{}, unsaved: map[string]chat.Receipt{},
+		events: make(chan chat.Event, eventBuffer), left: make(chan *draft, removals),
+		turns: map[string]*turn{}, claimed: map[string]time.Time{}, unsaved: map[string]chat.Receipt{},
 	}
 	if o != nil {
 		d.opt = *o
@@ -155,7 +156,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, out chat.Outbound) error {
 	if err := d.finish(ctx, out, chat.Receipt{Began: began, Refs: job.progress.Refs, Parts: job.parts()}); err != nil {
 		return fmt.Errorf("store the receipt of %q: %w", out.ID, err)
 	}
-	draft.forget(ctx)
+	job.draft.forget(ctx)
 	job.forget(ctx)
 	return nil
 }

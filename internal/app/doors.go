@@ -117,10 +117,17 @@ func accessOf(cfg *config.Config, c config.Channel) access.Config {
 	if c.Type == webType { // whoever holds its token is the owner
 		limit = ""
 	}
-	return access.Config{
+	a := access.Config{
 		Allow: c.Allow, Admins: security.Admins, Pairing: c.Pairing, CodeLife: security.PairingTTL,
-		Group: c.Group, Groups: c.Groups, PerSender: limit,
+		Group: c.Group, Context: c.GroupContext, PerSender: limit,
 	}
+	for _, g := range c.Groups {
+		a.Groups = append(a.Groups, g.ID)
+		if g.Members {
+			a.Members = append(a.Members, g.ID)
+		}
+	}
+	return a
 }
 
 // approve lets in a stranger and tells him.
