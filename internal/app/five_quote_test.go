@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/internal/fakes/dingtalk"
 	"magpie/internal/fakes/discord"
 	"magpie/internal/fakes/feishu"
 	"magpie/internal/fakes/modelserver"
@@ -35,8 +36,8 @@ func reply(t *testing.T, p side, chat string, l line, text string) {
 				p.Say(qq.Said{Chat: chat, Text: text, Quote: m.Index})
 			}
 		}
-	default:
-		t.Fatalf("nobody can quote on %s", p.name())
+	case *onDingTalk:
+		p.Say(dingtalk.Said{Chat: chat, Text: text, Quote: &dingtalk.Quote{ID: l.id}})
 	}
 }
 
@@ -46,7 +47,6 @@ func reply(t *testing.T, p side, chat string, l line, text string) {
 func TestFiveOwnWords(t *testing.T) {
 	t.Parallel()
 	f := newFive(t, fiveOptions{markdown: true})
-	f.only = []string{"telegram", "discord", "feishu", "qq"}
 	answer := "## 结果\n\n**Bold** and `code` 。\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + strings.Repeat("第一段 has *many* words [here](https://example.org/x).\n\n", 90) + "- the last line of it"
 	f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		if strings.Contains(r.LastUser(), "tell me") {
