@@ -160,8 +160,8 @@ func (t *DingTalk) Skipped() uint64 { return t.skipped.Load() }
 // Check gets a new access token and a ticket for a connection, which proves the
 // credentials and that the application is in stream mode.
 func (t *DingTalk) Check(ctx context.Context) error {
-	t.api.evict("")
-	if _, err := t.api.accessToken(ctx); err != nil {
+	t.api.Token().Evict(t.api.Token().Current())
+	if _, err := t.api.Token().Get(ctx); err != nil {
 		return err
 	}
 	_, err := t.ticket(ctx)
@@ -171,7 +171,7 @@ func (t *DingTalk) Check(ctx context.Context) error {
 // Run receives until ctx ends. It returns an Unauthorized error when DingTalk
 // does not know the credentials.
 func (t *DingTalk) Run(ctx context.Context, sink channels.Sink) error {
-	defer t.api.closeIdle()
+	defer t.api.CloseIdle()
 	if t.cards != nil {
 		stop := t.cards.start(ctx)
 		defer stop()

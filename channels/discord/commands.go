@@ -51,7 +51,7 @@ func (d *Discord) register(ctx context.Context) error {
 	app := d.me.Load().App
 	body, err := json.Marshal(menu(d.deps.Commands))
 	if err != nil {
-		return d.api.fail(op, channels.Rejected, err)
+		return d.api.Fail(op, channels.Rejected, err)
 	}
 	sum := sha256.Sum256(append([]byte(app+"\n"), body...))
 	want := hex.EncodeToString(sum[:])

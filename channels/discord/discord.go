@@ -95,21 +95,39 @@ func newDiscord(name string, cfg Config, d channels.Deps, p pace) *Discord {
 // Name is the instance name.
 func (d *Discord) Name() string { return d.name }
 
+const (
+	// maxText is the longest message, in UTF-16 units.
+	maxText = 2000
+	// upload is the largest file.
+	upload = 10 << 20
+	// allPerSecond is what Discord lets a bot call in a second, whatever it calls;
+	// the messages of dispatch leave a part of it to typing, reactions and reads.
+	allPerSecond = 50
+	perSecond    = allPerSecond * 3 / 5
+	atOnce       = allPerSecond / 5
+	// chatBurst messages in chatWindow are what one channel takes.
+	chatBurst  = 5
+	chatWindow = 5 * time.Second
+	// editPause keeps to 5 edits in 5 s with a margin.
+	editPause = 1200 * time.Millisecond
+	// typingShown is for how long one call shows "… is typing".
+	typingShown = 10 * time.Second
+)
+
 // Limits are those of the API for a bot without boosts
 // (https://docs.discord.com/developers: resources/message, reference
 // "Uploading Files", topics/rate-limits; read November 2026). The limit of
 // one chat is not documented; 5 messages in 5 seconds is what the headers of
 // its bucket say.
 func (d *Discord) Limits() channels.Limits {
-	const upload = 10 << 20
 	return channels.Limits{
-		Text: 2000, Caption: 2000, Size: render.DiscordSize,
+		Text: maxText, Caption: maxText, Size: render.DiscordSize,
 		Media: map[chat.Kind]int64{
 			chat.Image: upload, chat.Audio: upload, chat.Voice: upload, chat.Video: upload, chat.File: upload,
 		},
 		Album: maxFiles,
-		Rate:  channels.Rate{PerSecond: 50, Burst: 50, PerChat: time.Second, ChatBurst: 5},
-		Edit:  1200 * time.Millisecond, Typing: 10 * time.Second, Resend: true, RepeatKnown: nonceLife,
+		Rate:  channels.Rate{PerSecond: perSecond, Burst: atOnce, PerChat: chatWindow / chatBurst, ChatBurst: chatBurst},
+		Edit:  editPause, Typing: typingShown, Resend: true, RepeatKnown: nonceLife,
 	}
 }
 
@@ -127,6 +145,6 @@ func (d *Discord) Check(ctx context.Context) error {
 // does not know the token, and a Rejected one when it does not grant what the
 // bot needs.
 func (d *Discord) Run(ctx context.Context, sink channels.Sink) error {
-	defer d.api.closeIdle()
+	defer d.api.CloseIdle()
 	return d.deps.Status.End(ctx, newReceiver(d, sink).run(ctx))
 }

@@ -1,19 +1,19 @@
 package discord
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 )
 
 // Codes of Discord's JSON errors that are treated by themselves
@@ -24,18 +24,25 @@ const (
 	codeUnknownWebhook     = 10015
 	codeUnknownInteraction = 10062
 	codeSlowmode           = 20016
+	codeNewsEditRate       = 20022
 	codeChannelWriteRate   = 20028
 	codeServerWriteRate    = 20029
+	codeOldEditRate        = 30046
 	codeUnauthorized       = 40001
 	codeOpeningDMsTooFast  = 40003
+	codeSendingOff         = 40004
 	codeTooLarge           = 40005
+	codeFeatureOff         = 40006
 	codeAcknowledged       = 40060
 	codeServiceRate        = 40062
+	codeFollowUps          = 40094
 	codeCloudflare         = 40333
 	codeBadToken           = 50014
 	codeBadWebhookToken    = 50027
 	codeBadForm            = 50035
 	codeFileTooLarge       = 50045
+	codeIndexLater         = 110000
+	codeApplicationLater   = 110001
 	codeOverloaded         = 130000
 	codeNoHistory          = 160002
 )
@@ -69,86 +76,60 @@ func badField(err error, field string) bool {
 	return errors.As(err, &r) && r.code == codeBadForm && strings.Contains(r.fields, `"`+field+`"`)
 }
 
-// classify says what the caller should do about a call that failed.
-func (c *client) classify(r request, x *exchange, err error) error {
-	var limit *discordgo.RateLimitError
-	var rest *discordgo.RESTError
-	switch {
-	case errors.As(err, &limit):
-		e := c.fail(r.op, channels.RateLimited, &refusal{status: x.status, text: limit.Message})
-		e.RetryAfter = limit.RetryAfter
-		return e
-	case x.status == http.StatusTooManyRequests:
-		// Not the API itself: Cloudflare in front of it answers with a page.
-		e := c.fail(r.op, channels.RateLimited, &refusal{status: x.status, text: "too many requests from this address"})
-		if seconds, err := strconv.Atoi(x.header.Get("Retry-After")); err == nil {
-			e.RetryAfter = time.Duration(seconds) * time.Second
-		}
-		return e
-	case errors.As(err, &rest) && rest.Message != nil:
-		return c.refused(r, x.status, rest)
-	case x.status >= http.StatusInternalServerError:
-		return c.fail(r.op, ofStatus(r, x.status), fmt.Errorf("HTTP status %d", x.status))
-	case x.status == http.StatusRequestEntityTooLarge:
-		return c.fail(r.op, channels.TooLong, fmt.Errorf("HTTP status %d", x.status))
-	case x.status >= http.StatusMultipleChoices:
-		return c.fail(r.op, channels.Temporary, fmt.Errorf("HTTP status %d without an answer of the API; is api_base right?", x.status))
-	case x.wrote.Load() && r.sends:
-		return c.fail(r.op, channels.Ambiguous, c.clean(err))
+// judge reads an answer of the API.
+func (c *client) judge(a *rest.Answer) error {
+	switch a.Status {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		return nil
 	}
-	return c.fail(r.op, channels.Temporary, c.clean(err))
-}
-
-// ofStatus: a server that fails has almost never sent the message, and outages
-// may last longer than a nonce holds. A gateway that gave up waiting is another
-// matter.
-func ofStatus(r request, status int) channels.Kind {
-	if status == http.StatusGatewayTimeout && r.sends {
-		return channels.Ambiguous
-	}
-	return channels.Temporary
-}
-
-func (c *client) refused(r request, status int, rest *discordgo.RESTError) error {
+	var no discordgo.APIErrorMessage
 	var more struct {
 		RetryAfter float64         `json:"retry_after"`
+		Global     bool            `json:"global"`
 		Errors     json.RawMessage `json:"errors"`
 	}
-	_ = json.Unmarshal(rest.ResponseBody, &more) // what is missing stays empty
-	refusal := &refusal{
-		status: status, code: rest.Message.Code,
-		text: strings.ReplaceAll(rest.Message.Message, c.token, "***"), fields: string(more.Errors),
+	r := &refusal{status: a.Status}
+	e := &channels.Error{Kind: rest.KindOf(a.Status), Err: r}
+	if err := json.Unmarshal(a.Body, &no); err != nil {
+		if !banned(a) {
+			return rest.ErrNoAnswer
+		}
+		// Not the API itself: Cloudflare in front of it answers with a page.
+		r.text = "too many requests from this address"
+		e.Kind, e.Global = channels.RateLimited, true
+		if rest.RetryAfter(a.Header) == 0 {
+			e.RetryAfter = banPause
+		}
+		return e
 	}
-	e := c.fail(r.op, channels.Rejected, refusal)
+	_ = json.Unmarshal(a.Body, &more) // what is missing stays empty
+	r.code, r.text, r.fields = no.Code, c.Redact(no.Message), string(more.Errors)
 	e.RetryAfter = time.Duration(more.RetryAfter * float64(time.Second))
 	switch {
-	case status == http.StatusUnauthorized, said(e, codeUnauthorized, codeBadToken):
+	case a.Status == http.StatusTooManyRequests:
+		e.Global = more.Global || a.Header.Get("X-RateLimit-Global") != ""
+	case said(e, codeBadWebhookToken): // of an interaction that is too old, not the bot's
+		e.Kind = channels.Rejected
+	case said(e, codeUnauthorized, codeBadToken):
 		e.Kind = channels.Unauthorized
-	case said(e, codeSlowmode, codeChannelWriteRate, codeServerWriteRate, codeOpeningDMsTooFast, codeServiceRate):
+	case said(e, codeSlowmode, codeNewsEditRate, codeOldEditRate, codeChannelWriteRate, codeServerWriteRate, codeOpeningDMsTooFast, codeServiceRate):
 		e.Kind = channels.RateLimited
-	case status == http.StatusRequestEntityTooLarge, said(e, codeTooLarge, codeFileTooLarge),
-		badField(e, "content") && strings.Contains(refusal.fields, "BASE_TYPE_MAX_LENGTH"):
+	case said(e, codeTooLarge, codeFileTooLarge),
+		badField(e, "content") && strings.Contains(r.fields, "BASE_TYPE_MAX_LENGTH"):
 		e.Kind = channels.TooLong
-	case said(e, codeCloudflare, codeOverloaded):
+	case said(e, codeCloudflare, codeOverloaded, codeSendingOff, codeFeatureOff, codeIndexLater, codeApplicationLater):
 		e.Kind = channels.Temporary
-	case status >= http.StatusInternalServerError:
-		e.Kind = ofStatus(r, status)
 	}
 	return e
 }
 
-// clean takes the URL out of an error: it may hold an interaction's token. The
-// cause that callers ask for by errors.Is is kept.
-func (c *client) clean(err error) error {
-	for {
-		var ue *url.Error
-		if !errors.As(err, &ue) {
-			break
-		}
-		err = ue.Err
-	}
-	if text := err.Error(); strings.Contains(text, c.token) {
-		return errors.New(strings.ReplaceAll(text, c.token, "***"))
-	}
-	return err
+// banPause is how long to leave Discord alone after a ban that does not say:
+// asking again during one makes it longer.
+const banPause = time.Minute
+
+// banned reports whether Cloudflare has shut out this machine's address, which
+// concerns every call: it answers 429, or a page with its error 1015 (topics/
+// rate-limits "Invalid Request Limit aka Cloudflare bans", read November 2026).
+func banned(a *rest.Answer) bool {
+	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusForbidden && bytes.Contains(a.Body, []byte("1015"))
 }

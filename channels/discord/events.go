@@ -209,7 +209,7 @@ func (d *Discord) parent(ctx context.Context, id string) (string, error) {
 	}
 	var info channelInfo
 	if err := json.Unmarshal(raw, &info); err != nil {
-		return "", d.api.fail("get channel", channels.Temporary, fmt.Errorf("not a channel: %w", err))
+		return "", d.api.Fail("get channel", channels.Temporary, fmt.Errorf("not a channel: %w", err))
 	}
 	if !isThread(info.Type) {
 		return "", nil

@@ -75,11 +75,11 @@ func (d *Discord) dial(ctx context.Context, address string, seq *atomic.Int64) (
 		u.Path = "/"
 	}
 	conn, _, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{
-		HTTPClient: through(d.api.transport),
+		HTTPClient: d.api.HTTP(),
 		HTTPHeader: http.Header{"User-Agent": {d.api.session.UserAgent}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connect to the gateway: %w", d.api.clean(err))
+		return nil, fmt.Errorf("connect to the gateway: %w", d.api.Clean(err))
 	}
 	conn.SetReadLimit(maxFrame)
 	g := &gateway{conn: conn, seq: seq, events: make(chan discordgo.Event, queued)}

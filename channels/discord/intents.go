@@ -52,7 +52,7 @@ func (d *Discord) application(ctx context.Context) (application, error) {
 		return app, err
 	}
 	if err := json.Unmarshal(raw, &app); err != nil || app.ID == "" {
-		return app, d.api.fail(op, channels.Temporary, fmt.Errorf("answer without an application: %w", err))
+		return app, d.api.Fail(op, channels.Temporary, fmt.Errorf("answer without an application: %w", err))
 	}
 	return app, nil
 }

@@ -214,7 +214,7 @@ func (d *Discord) get(ctx context.Context, op, address string, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return d.api.fail(op, channels.Temporary, err)
+		return d.api.Fail(op, channels.Temporary, err)
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func (r *receiver) address(ctx context.Context) (string, error) {
 		URL string `json:"url"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || answer.URL == "" {
-		return "", r.d.api.fail("get gateway", channels.Temporary, errors.New("answer without an address"))
+		return "", r.d.api.Fail("get gateway", channels.Temporary, errors.New("answer without an address"))
 	}
 	return answer.URL, nil
 }
@@ -253,16 +253,16 @@ func (r *receiver) explain(ctx context.Context, err error) error {
 	// topics/opcodes-and-status-codes "Gateway Close Event Codes", read November 2026.
 	switch c.code {
 	case 4004:
-		return r.d.api.fail(op, channels.Unauthorized, fmt.Errorf("the token is wrong or was reset; the Developer Portal gives a new one: %w", err))
+		return r.d.api.Fail(op, channels.Unauthorized, fmt.Errorf("the token is wrong or was reset; the Developer Portal gives a new one: %w", err))
 	case 4014:
 		if r.disallowed(ctx) {
 			return err
 		}
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("Discord refuses what every bot may ask for: %w", err))
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("Discord refuses what every bot may ask for: %w", err))
 	case 4011:
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("the bot is in more than %d servers, and Discord demands several connections (shards) then, which this channel does not have: %w", maxGuilds, err))
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("the bot is in more than %d servers, and Discord demands several connections (shards) then, which this channel does not have: %w", maxGuilds, err))
 	case 4010, 4012, 4013:
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("Discord does not serve this bot over one connection of this version: %w", err))
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("Discord does not serve this bot over one connection of this version: %w", err))
 	case 4003, 4007, 4009:
 		r.session = session{}
 	}
