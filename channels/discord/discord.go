@@ -31,6 +31,7 @@ type Discord struct {
 	pace    pace
 	api     *client
 	places  *places
+	uses    *uses
 	me      atomic.Pointer[self]
 	skipped atomic.Uint64
 }
@@ -55,12 +56,13 @@ type pace struct {
 	hello    time.Duration // how long the gateway may take to greet and to say ready
 	flush    time.Duration // between two writes of how far the chats were read
 	reply    time.Duration // how long the answer to an interaction may take
+	tidy     time.Duration // between two looks for commands without an answer
 }
 
 func normalPace() pace {
 	// A day has 1000 identifications, and Discord resets the token of a bot that
 	// needs more: 2 min keeps a bot that never gets further below that.
-	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience}
+	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience, tidy: 5 * time.Second}
 }
 
 // self is the bot as the gateway presents it.
@@ -88,7 +90,7 @@ func newDiscord(name string, cfg Config, d channels.Deps, p pace) *Discord {
 	return &Discord{
 		name: name, cfg: cfg, deps: d, pace: p,
 		api:    newClient(name, cfg, d.HTTP),
-		places: newPlaces(d.Table),
+		places: newPlaces(d.Table), uses: newUses(d.Table, d.Now),
 	}
 }
 
