@@ -52,6 +52,7 @@ func (t *DingTalk) createCard(ctx context.Context, track string, to target, butt
 			Delivered []struct {
 				Success bool   `json:"success"`
 				Error   string `json:"errorMsg"`
+				Carrier string `json:"carrierId"`
 			} `json:"deliverResults"`
 		} `json:"result"`
 	}
@@ -61,6 +62,9 @@ func (t *DingTalk) createCard(ctx context.Context, track string, to target, butt
 	for _, r := range got.Result.Delivered {
 		if !r.Success {
 			return t.api.Fail(op, channels.Rejected, fmt.Errorf("not delivered: %s", r.Error))
+		}
+		if r.Carrier != "" { // by which a quote names the card
+			t.sent.keep(ctx, to.chat, sentMessage{ID: track, Key: r.Carrier})
 		}
 	}
 	return nil

@@ -91,6 +91,7 @@ func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []chann
 		if err != nil {
 			return refs, err
 		}
+		t.sent.keep(ctx, to.chat, sentMessage{ID: id})
 		refs = append(refs, t.ref(to.chat, id))
 		if t.cards != nil {
 			t.cards.settle(ctx, to.chat, "📎 "+up.Name)

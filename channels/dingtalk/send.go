@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -57,8 +58,9 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 		t.deps.Log.Warn("a session webhook cannot be looked up", "chat", msg.Addr.String(), "err", err)
 	}
 	if ok {
-		err := t.viaSession(ctx, s, msg)
+		key, err := t.viaSession(ctx, s, msg)
 		if err == nil {
+			t.sent.keep(ctx, to.chat, sentMessage{ID: bySession + msg.ID, Key: key, Start: start(msg.Text)})
 			return t.ref(to.chat, bySession+msg.ID), nil
 		}
 		if !t.elsewhere(ctx, to, s, err) {
@@ -90,27 +92,46 @@ func (t *DingTalk) elsewhere(ctx context.Context, to target, s session, err erro
 }
 
 // viaSession posts to a session webhook, plain when Markdown is refused. In a
-// group the one whose message is answered is mentioned.
-func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound) error {
+// group the one whose message is answered is mentioned. The answer is
+// documented without a key, and some have seen one.
+func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound) (key string, err error) {
 	const op = "sendBySession"
 	body := map[string]any{"msgtype": "markdown"}
-	prefix := ""
-	if staff := s.sender(msg.ReplyTo); staff != "" {
+	staff := s.sender(msg.ReplyTo)
+	if staff != "" {
 		body["at"] = map[string]any{"atUserIds": []string{staff}}
-		prefix = "@" + staff + " " // DingTalk shows the name in its place
 	}
-	body["markdown"] = map[string]string{"title": title(msg.Text), "text": prefix + markdown(msg.Text)}
+	body["markdown"] = map[string]string{"title": title(msg.Text), "text": mentioning(staff, markdown(msg.Text))}
+	var got struct {
+		Key string `json:"processQueryKey"`
+	}
 	post := func() error {
-		return t.api.do(ctx, call{op: op, url: s.URL, in: body, sends: true, bare: true}, nil)
+		return t.api.do(ctx, call{op: op, url: s.URL, in: body, sends: true, bare: true}, &got)
 	}
-	err := post()
+	err = post()
 	if !badMarkup(err) {
-		return err
+		return got.Key, err
 	}
 	t.deps.Log.Warn("dingtalk refused the markdown, sending plain text", "err", err)
 	delete(body, "markdown")
-	body["msgtype"], body["text"] = "text", map[string]string{"content": prefix + plain(msg.Text)}
-	return post()
+	body["msgtype"], body["text"] = "text", map[string]string{"content": mentioning(staff, plain(msg.Text))}
+	err = post()
+	return got.Key, err
+}
+
+// startsBlock tells Markdown that is something else than a paragraph.
+var startsBlock = regexp.MustCompile(`^(#{1,6} |>|- |\d+\. |` + "```" + `|\|)`)
+
+// mentioning puts the one who is mentioned before a text; DingTalk shows the
+// name in the place of the id. What has to begin a line goes on below.
+func mentioning(staff, text string) string {
+	switch {
+	case staff == "":
+		return text
+	case startsBlock.MatchString(text):
+		return "@" + staff + "\n\n" + text
+	}
+	return "@" + staff + " " + text
 }
 
 // viaRobot sends by the robot API, plain when Markdown is refused.
@@ -123,6 +144,7 @@ func (t *DingTalk) viaRobot(ctx context.Context, to target, msg chat.Outbound) (
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
+	t.sent.keep(ctx, to.chat, sentMessage{ID: id, Start: start(msg.Text)})
 	return t.ref(to.chat, id), nil
 }
 
