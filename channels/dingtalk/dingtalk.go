@@ -17,7 +17,6 @@ package dingtalk
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,6 +24,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/render"
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -176,13 +176,10 @@ func measure(rendered string) int {
 	return max(utf8.RuneCountInString(rendered), (len(jsonText(rendered))*maxText+most-1)/most)
 }
 
-// jsonText is a text in JSON, with nothing escaped that need not be.
+// jsonText is JSON as short as it gets.
 func jsonText(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // of strings
-	return strings.TrimSuffix(b.String(), "\n")
+	data, _ := rest.Encode(v) // of strings
+	return string(data)
 }
 
 // Skipped is how many pushes were passed over since the start because they
@@ -192,8 +189,8 @@ func (t *DingTalk) Skipped() uint64 { return t.skipped.Load() }
 // Check gets a new access token and a ticket for a connection, which proves the
 // credentials and that the application is in stream mode.
 func (t *DingTalk) Check(ctx context.Context) error {
-	t.api.evict("")
-	if _, err := t.api.accessToken(ctx); err != nil {
+	t.api.Token().Evict(t.api.Token().Current())
+	if _, err := t.api.Token().Get(ctx); err != nil {
 		return err
 	}
 	_, err := t.ticket(ctx)
@@ -203,7 +200,7 @@ func (t *DingTalk) Check(ctx context.Context) error {
 // Run receives until ctx ends. It returns an Unauthorized error when DingTalk
 // does not know the credentials.
 func (t *DingTalk) Run(ctx context.Context, sink channels.Sink) error {
-	defer t.api.closeIdle()
+	defer t.api.CloseIdle()
 	if t.cards != nil {
 		stop := t.cards.start(ctx)
 		defer stop()

@@ -43,10 +43,10 @@ func (t *DingTalk) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 func (t *DingTalk) fits(msg chat.Outbound) (target, error) {
 	to, err := parseTarget(msg.Addr.Chat)
 	if err != nil {
-		return to, t.api.fail("send", channels.Rejected, err)
+		return to, t.api.Fail("send", channels.Rejected, err)
 	}
 	if n := t.Limits().Size(msg.Text); n > maxText {
-		return to, t.api.fail("send", channels.TooLong, fmt.Errorf("%d characters, at most %d fit", n, maxText))
+		return to, t.api.Fail("send", channels.TooLong, fmt.Errorf("%d characters, at most %d fit", n, maxText))
 	}
 	return to, nil
 }
@@ -67,7 +67,7 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 		}
 	}
 	if !to.reachable() {
-		return chat.MessageRef{}, t.api.fail("send", channels.Rejected,
+		return chat.MessageRef{}, t.api.Fail("send", channels.Rejected,
 			errors.New("this person is outside the organisation and can be answered only for a while after a message of theirs"))
 	}
 	return t.viaRobot(ctx, to, msg)
@@ -105,7 +105,7 @@ func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound)
 		Key string `json:"processQueryKey"`
 	}
 	post := func() error {
-		return t.api.do(ctx, call{op: op, url: s.URL, body: jsonBody(body), sends: true, bare: true}, &got)
+		return t.api.do(ctx, call{op: op, url: s.URL, in: body, sends: true, bare: true}, &got)
 	}
 	err = post()
 	if !badMarkup(err) {
@@ -167,13 +167,13 @@ func (t *DingTalk) robot(ctx context.Context, to target, key string, param map[s
 	}
 	switch {
 	case len(got.Invalid) > 0:
-		return "", t.api.fail(op, channels.Rejected, fmt.Errorf("the robot cannot reach %q: no such staff id, or not in the robot's visible range", to.staff))
+		return "", t.api.Fail(op, channels.Rejected, fmt.Errorf("the robot cannot reach %q: no such staff id, or not in the robot's visible range", to.staff))
 	case len(got.Slowed) > 0:
-		e := t.api.fail(op, channels.RateLimited, errors.New("too many messages to this person"))
+		e := t.api.Fail(op, channels.RateLimited, errors.New("too many messages to this person"))
 		e.RetryAfter = perMinute
 		return "", e
 	case got.Key == "":
-		return "", t.api.fail(op, channels.Ambiguous, errors.New("answer without a processQueryKey"))
+		return "", t.api.Fail(op, channels.Ambiguous, errors.New("answer without a processQueryKey"))
 	}
 	return got.Key, nil
 }
@@ -232,7 +232,7 @@ func (t *DingTalk) Delete(ctx context.Context, ref chat.MessageRef) error {
 		err = errors.New("messages that went by a session webhook cannot be recalled")
 	}
 	if err != nil {
-		return t.api.fail(op, channels.Rejected, err)
+		return t.api.Fail(op, channels.Rejected, err)
 	}
 	in := map[string]any{"robotCode": t.cfg.RobotCode, "processQueryKeys": []string{ref.ID}}
 	path := "/v1.0/robot/otoMessages/batchRecall"
@@ -249,7 +249,7 @@ func (t *DingTalk) Delete(ctx context.Context, ref chat.MessageRef) error {
 		if t.recalled.has(ref.ID) {
 			return nil
 		}
-		return t.api.fail(op, channels.Rejected, errors.New(why))
+		return t.api.Fail(op, channels.Rejected, errors.New(why))
 	}
 	t.recalled.add(ref.ID)
 	return nil

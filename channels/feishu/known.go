@@ -169,7 +169,7 @@ func (f *Feishu) lookUp(ctx context.Context, id string) ([]item, error) {
 		Items []item `json:"items"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Items) == 0 {
-		return nil, f.api.fail("message/get", channels.Rejected, errors.New("the platform shows no such message"))
+		return nil, f.api.Fail("message/get", channels.Rejected, errors.New("the platform shows no such message"))
 	}
 	return answer.Items, nil
 }
