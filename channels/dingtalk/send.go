@@ -59,7 +59,7 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 	if ok {
 		key, err := t.viaSession(ctx, s, msg)
 		if err == nil {
-			t.sent.keep(ctx, to.chat, sentMessage{ID: bySession + msg.ID, Key: key, Start: start(msg.Text)})
+			t.sent.keep(ctx, to.chat, sentMessage{ID: bySession + msg.ID, Key: key, Start: start(markdown(msg.Text))})
 			return t.ref(to.chat, bySession+msg.ID), nil
 		}
 		if !t.elsewhere(ctx, to, s, err) {
@@ -143,7 +143,7 @@ func (t *DingTalk) viaRobot(ctx context.Context, to target, msg chat.Outbound) (
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
-	t.sent.keep(ctx, to.chat, sentMessage{ID: id, Start: start(msg.Text)})
+	t.sent.keep(ctx, to.chat, sentMessage{ID: id, Start: start(markdown(msg.Text))})
 	return t.ref(to.chat, id), nil
 }
 
