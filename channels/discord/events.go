@@ -146,12 +146,13 @@ func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 		if err != nil {
 			return err
 		}
+		r.d.lookUp(ctx, m)
 		in := r.d.inbound(m, where, &r.roles)
 		if edited {
 			in.Edited = true
 			in.ID = fmt.Sprintf("%s:e%d", in.ID, m.Edited.UnixMilli())
 		}
-		if in.Text != "" || len(in.Attachments) > 0 {
+		if in.Text != "" || len(in.Attachments) > 0 || in.Mentioned {
 			if err := r.stored(ctx, in); err != nil {
 				return err
 			}
