@@ -50,6 +50,7 @@ var (
 	_ channels.Buttoner     = (*Feishu)(nil)
 	_ channels.Hooker       = (*Feishu)(nil)
 	_ channels.Checker      = (*Feishu)(nil)
+	_ channels.Surveyor     = (*Feishu)(nil)
 )
 
 // pace holds the pauses, so that tests can be quick.
@@ -75,7 +76,7 @@ func normalPace() pace {
 		answer:   2500 * time.Millisecond, // the platform waits 3 s
 		lookup:   time.Second,
 		sweep:    30 * time.Second,
-		look:     5 * time.Minute,
+		look:     6 * time.Hour, // a free plan has 10 000 calls a month
 	}
 }
 
