@@ -15,8 +15,9 @@ const codePermission = 230027
 
 // lack is something that the bot cannot do without a scope.
 type lack struct {
-	any  []string // scopes of which one is enough; the first is the one to add
-	lost string   // what does not work
+	any   []string // scopes of which one is enough; the first is the one to add
+	lost  string   // what does not work
+	vital bool     // no bot can be without it
 }
 
 func (l *lack) String() string {
@@ -26,12 +27,12 @@ func (l *lack) String() string {
 // The lacks that show while the bot works.
 var (
 	lackNames = lack{
-		[]string{"contact:contact.base:readonly", "contact:contact:readonly", "contact:contact:readonly_as_app", "contact:contact:access_as_app"},
-		"people have no names (it lets the bot ask, contact:user.base:readonly makes the answer hold the name: both are needed)",
+		any:  []string{"contact:contact.base:readonly", "contact:contact:readonly", "contact:contact:readonly_as_app", "contact:contact:access_as_app"},
+		lost: "people have no names (it lets the bot ask, contact:user.base:readonly makes the answer hold the name: both are needed)",
 	}
 	lackGroup = lack{
-		[]string{"im:message.group_msg"},
-		"what somebody quotes or forwards in a group cannot be read, nor the pictures and files in it, and messages that do not mention the bot do not arrive",
+		any:  []string{"im:message.group_msg"},
+		lost: "what somebody quotes or forwards in a group cannot be read, nor the pictures and files in it, and messages that do not mention the bot do not arrive",
 	}
 )
 
@@ -40,24 +41,21 @@ var (
 // docs/channels/feishu.md holds the first of each.
 func lacks() []lack {
 	return []lack{
-		{[]string{"im:message", "im:message:send_as_bot", "im:message:send"}, "nothing can be sent"},
-		{[]string{"im:message", "im:message:readonly"}, "quoted messages, forwards and files cannot be read"},
-		{[]string{"im:message.p2p_msg:readonly", "im:message.p2p_msg"}, "private messages do not arrive"},
-		{[]string{"im:message.group_at_msg:readonly", "im:message.group_at_msg", "im:message.group_msg"}, "messages of groups do not arrive, even when they mention the bot"},
+		{any: []string{"im:message", "im:message:send_as_bot", "im:message:send"}, lost: "nothing can be sent", vital: true},
+		{any: []string{"im:message", "im:message:readonly"}, lost: "quoted messages, forwards and files cannot be read"},
+		{any: []string{"im:message.p2p_msg:readonly", "im:message.p2p_msg"}, lost: "private messages do not arrive"},
+		{any: []string{"im:message.group_at_msg:readonly", "im:message.group_at_msg", "im:message.group_msg"}, lost: "messages of groups do not arrive, even when they mention the bot"},
 		lackGroup,
-		{[]string{"im:resource", "im:resource:upload"}, "pictures and files cannot be sent"},
-		{[]string{"cardkit:card:write"}, "replies do not grow while they are written but appear in larger steps"},
-		{[]string{"im:message.reactions:write_only", "im:message"}, `the bot cannot show that it is at work (the reaction "Typing")`},
-		{[]string{"im:message.reactions:read", "im:message", "im:message:readonly"}, `a "Typing" reaction that a crash has left stays`},
+		{any: []string{"im:resource", "im:resource:upload"}, lost: "pictures and files cannot be sent"},
+		{any: []string{"cardkit:card:write"}, lost: "replies do not grow while they are written but appear in larger steps"},
+		{any: []string{"im:message.reactions:write_only", "im:message"}, lost: `the bot cannot show that it is at work (the reaction "Typing")`},
+		{any: []string{"im:message.reactions:read", "im:message", "im:message:readonly"}, lost: `a "Typing" reaction that a crash has left stays`},
 		lackNames,
-		{[]string{"contact:user.base:readonly", "contact:contact:readonly", "contact:contact:readonly_as_app", "contact:contact:access_as_app"}, "people have no names"},
-		{[]string{"im:chat.members:read", "im:chat:readonly", "im:chat"}, "members of a group who are not among the app's contacts have no names, and nobody tells who joins or leaves"},
-		{[]string{"im:chat:readonly", "im:chat", "im:chat.members:bot_access"}, "the bot does not notice that it was added to a group and greets nobody"},
+		{any: []string{"contact:user.base:readonly", "contact:contact:readonly", "contact:contact:readonly_as_app", "contact:contact:access_as_app"}, lost: "people have no names"},
+		{any: []string{"im:chat.members:read", "im:chat:readonly", "im:chat"}, lost: "members of a group who are not among the app's contacts have no names, and nobody tells who joins or leaves"},
+		{any: []string{"im:chat:readonly", "im:chat", "im:chat.members:bot_access"}, lost: "the bot does not notice that it was added to a group and greets nobody"},
 	}
 }
-
-// vital is what no bot can be without.
-const vital = 1 // of lacks, from the first
 
 // scopes asks which scopes the app has; that needs none.
 func (f *Feishu) scopes(ctx context.Context) ([]string, error) {
