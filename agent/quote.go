@@ -10,6 +10,7 @@ import (
 
 const (
 	labelQuotedVoice = "[The quoted text is the transcript of a voice message.]\n"
+	labelPassage     = "[They mean this passage of it:]\n"
 	labelOwnUnknown  = "[This replies to a message of yours whose text is no longer known.]\n"
 	labelUnknown     = "[This replies to a message that could not be read.]\n"
 )
@@ -36,6 +37,9 @@ func (t *turn) quote(ctx context.Context, q *chat.Quote) string {
 	switch {
 	case !blank(text):
 		text = fence("quoted", quotedFrom(q), "", session.Shorten(text, maxQuote))
+		if !blank(q.Passage) && q.Passage != q.Text {
+			text += labelPassage + fence("quoted", quotedFrom(q), "", session.Shorten(q.Passage, maxQuote))
+		}
 	case files.Len() > 0:
 		text = ""
 	case q.Mine:

@@ -56,7 +56,12 @@ func TestHowQuotesAreWritten(t *testing.T) {
 		},
 		"unreadable":         {reply("that", chat.Quote{ID: "3", From: "Bob", Text: " \n"}), "[This replies to a message that could not be read.]\nthat"},
 		"our own, forgotten": {reply("why?", chat.Quote{ID: "3", Mine: true}), "[This replies to a message of yours whose text is no longer known.]\nwhy?"},
-		"nothing known":      {reply("so", chat.Quote{}), "so"},
+		"a passage": {
+			reply("why?", chat.Quote{ID: "3", Mine: true, Text: "**one** and two", Passage: "one"}),
+			"<quoted from=\"you\">\n**one** and two\n</quoted>\n[They mean this passage of it:]\n<quoted from=\"you\">\none\n</quoted>\nwhy?",
+		},
+		"only the passage": {reply("why?", chat.Quote{From: "Bob", Text: "one", Passage: "one"}), "<quoted from=\"Bob\">\none\n</quoted>\nwhy?"},
+		"nothing known":    {reply("so", chat.Quote{}), "so"},
 		"a mention of a quote": {
 			chat.Inbound{From: ann, Mentioned: true, ReplyTo: &chat.Quote{From: "Bob", Text: "the earth is flat"}},
 			"<quoted from=\"Bob\">\nthe earth is flat\n</quoted>\n[Ann has addressed you without a word of their own.]",

@@ -132,8 +132,8 @@ type chats struct {
 	// nobody else can have held them since.
 	known map[chat.SessionKey]standing
 	// seen are the inbound messages that are answered, receipts the outbound
-	// ones that are delivered.
-	seen, receipts *ledger
+	// ones that are delivered, words the same receipts by the platforms' ids.
+	seen, receipts, words *ledger
 
 	again atomic.Int64 // messages handed out that an earlier holder may have begun
 	tried atomic.Int64 // deliveries of outbound messages that failed and come again
@@ -189,6 +189,7 @@ func dial(ctx context.Context, opts Options) (*Bus, error) {
 	b := &Bus{opts: opts, log: opts.Log, started: time.Now(), background: background{closing: make(chan struct{}), process: ulid.Make().String()}}
 	b.chats.known = map[chat.SessionKey]standing{}
 	b.chats.seen, b.chats.receipts = newLedger(b, rootSeen, seenIDs), newLedger(b, rootReceipt, receiptID)
+	b.chats.words = newLedger(b, rootReceipt, platformIDs)
 	if opts.URL == "" {
 		if err := b.embed(); err != nil {
 			return b, err

@@ -13,10 +13,13 @@ import (
 )
 
 // Receipts are what became of outbound messages, for three days.
-type Receipts struct{ l *ledger }
+type Receipts struct {
+	l     *ledger
+	words *ledger // by the platforms' ids
+}
 
 // Receipts returns those of the store.
-func (b *Bus) Receipts() *Receipts { return &Receipts{b.chats.receipts} }
+func (b *Bus) Receipts() *Receipts { return &Receipts{b.chats.receipts, b.chats.words} }
 
 // Receipt returns the last one stored for that outbound message, if there is
 // one.
@@ -25,6 +28,11 @@ func (r *Receipts) Receipt(ctx context.Context, id string) (rec chat.Receipt, fo
 	if err != nil || !found {
 		return rec, false, err
 	}
+	return r.read(ctx, seq)
+}
+
+// read reads the receipt with that sequence.
+func (r *Receipts) read(ctx context.Context, seq uint64) (rec chat.Receipt, found bool, err error) {
 	msg, err := r.l.b.message(ctx, r.l.b.streams.ids, seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return rec, false, nil // its time was over
@@ -33,21 +41,34 @@ func (r *Receipts) Receipt(ctx context.Context, id string) (rec chat.Receipt, fo
 		err = json.Unmarshal(msg.Data, &rec)
 	}
 	if err != nil {
-		return rec, false, fmt.Errorf("read receipt of %q: %w", id, err)
+		return rec, false, fmt.Errorf("read receipt %d: %w", seq, err)
 	}
 	return rec, true, nil
 }
 
-// Store keeps a receipt under its ID.
+// Store keeps a receipt under its ID. What it says is kept with the chat that it
+// was said in: a second entry for what was sent to another chat, or by a job.
 func (r *Receipts) Store(ctx context.Context, rec chat.Receipt) error {
-	data, err := json.Marshal(rec)
-	if err != nil {
+	if err := r.store(ctx, placeOf(rec.ID), rec); err != nil {
 		return fmt.Errorf("store receipt of %q: %w", rec.ID, err)
 	}
-	if err := r.l.add(ctx, placeOf(rec.ID), data); err != nil {
-		return fmt.Errorf("store receipt of %q: %w", rec.ID, err)
+	there := string(rec.Addr.Session())
+	if len(rec.Parts) == 0 || rec.Addr == (chat.Address{}) || sessionIn(rec.ID) == there {
+		return nil
+	}
+	words := chat.Receipt{Addr: rec.Addr, Began: rec.Began, At: rec.At, Refs: rec.Refs, Parts: rec.Parts}
+	if err := r.store(ctx, there, words); err != nil {
+		return fmt.Errorf("store what %q says: %w", rec.ID, err)
 	}
 	return nil
+}
+
+func (r *Receipts) store(ctx context.Context, place string, rec chat.Receipt) error {
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	return r.l.add(ctx, place, data)
 }
 
 // placeOf is where the receipt of an id stands: with the chat that it names,

@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 )
 
 func TestFinal(t *testing.T) {
@@ -67,63 +62,5 @@ func TestCheckURL(t *testing.T) {
 		if strings.Contains(fmt.Sprint(err), "hunter2") {
 			t.Errorf("%q is repeated: %v", c.address, err)
 		}
-	}
-}
-
-func TestDownload(t *testing.T) {
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var status int
-		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, "bytes")
-	}))
-	defer web.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	client, closeIdle := HTTPClient(nil)
-	defer closeIdle()
-	for path, want := range map[string]Kind{
-		"/404": Rejected, "/403": Rejected, "/429": Temporary, "/502": Temporary, "/302": Temporary, "/204": Temporary, "/cut": Temporary, "/%zz": Rejected,
-	} {
-		body, kind, err := Download(ctx, client, web.URL+path)
-		if err == nil || body != nil || kind != want {
-			t.Errorf("%s: %v, %v, want %v", path, kind, err, want)
-		}
-	}
-	body, _, err := Download(ctx, client, web.URL+"/200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	if data, err := io.ReadAll(body); err != nil || string(data) != "bytes" {
-		t.Errorf("%q, %v", data, err)
-	}
-}
-
-// Nothing is sent as long as nobody can be reached.
-func TestSent(t *testing.T) {
-	web := httptest.NewServer(http.NotFoundHandler())
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	client, closeIdle := HTTPClient(nil)
-	defer closeIdle()
-	ask := func() bool {
-		var wrote atomic.Bool
-		body, _, err := Download(Sent(ctx, &wrote), client, web.URL)
-		if err == nil {
-			_ = body.Close()
-			t.Error("a file where there is none")
-		}
-		return wrote.Load()
-	}
-	if !ask() {
-		t.Error("the server has seen the request")
-	}
-	closeIdle()
-	web.Close()
-	if ask() {
-		t.Error("nobody has seen the request")
 	}
 }

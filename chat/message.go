@@ -48,6 +48,8 @@ type Quote struct {
 	From string `json:"from,omitempty"`
 	Text string `json:"text,omitempty"`
 	Mine bool   `json:"mine,omitempty"` // the quoted message was the bot's
+	// Passage is what the person has marked of it, where the platform lets them.
+	Passage string `json:"passage,omitempty"`
 	// Attachments are the files of the quoted message, fetched as those of the
 	// message itself are.
 	Attachments []Attachment `json:"attachments,omitempty"`
@@ -190,6 +192,14 @@ type MessageRef struct {
 	Channel string `json:"channel"`
 	Chat    string `json:"chat"`
 	ID      string `json:"id"`
+	// Index is how quotes name the message, where that is not its ID.
+	Index string `json:"index,omitempty"`
+}
+
+// Part is what one message of the bot on its platform holds.
+type Part struct {
+	Text  string       `json:"text,omitempty"` // CommonMark, as it was given to the channel
+	Files []Attachment `json:"files,omitempty"`
 }
 
 // Receipt says what became of an outbound message: the platform's message
@@ -197,8 +207,12 @@ type MessageRef struct {
 type Receipt struct {
 	ID    string       `json:"id"` // Outbound.ID
 	Trace string       `json:"trace,omitempty"`
+	Addr  Address      `json:"addr,omitzero"`  // to which it went
 	Began time.Time    `json:"began,omitzero"` // of the delivery that did it
 	At    time.Time    `json:"at"`
 	Refs  []MessageRef `json:"refs,omitempty"`
-	Err   string       `json:"err,omitempty"` // set when it was given up (dead letter)
+	// Parts are what the messages of Refs hold, in their order, so that a quote
+	// of one is known by what it really said.
+	Parts []Part `json:"parts,omitempty"`
+	Err   string `json:"err,omitempty"` // set when it was given up (dead letter)
 }

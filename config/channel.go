@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+
+	"github.com/goccy/go-yaml"
 )
 
 // Channel is one instance in the section channels. The keys that every channel
@@ -35,7 +37,36 @@ type Access struct {
 	Allow   []string // sender ids; "*" is everybody
 	Pairing bool     // a stranger's direct message gets a pairing code
 	Group   string   `oneof:"mention|open|off"`
-	Groups  []string // chat ids; none: any group where an allowed sender speaks
+	Groups  []Group  // none: any group where an allowed sender speaks
+	// GroupContext is how many messages of a group are kept that do not address
+	// the bot, for when it is addressed.
+	GroupContext int `min:"0" max:"100"`
+}
+
+// Group is a group where the bot listens: its id, or {id: …, members: true}.
+type Group struct {
+	ID      string
+	Members bool // everybody there but bots is let in, there
+}
+
+func (g *Group) decode(d *decoder, n *node, key string) {
+	if n.kind != table {
+		d.value(n, key, field{name: "id"}.of(&g.ID))
+		return
+	}
+	var form struct {
+		ID      string `yaml:"id" required:"true"`
+		Members bool
+	}
+	d.value(n, key, field{}.of(&form))
+	*g = Group{ID: form.ID, Members: form.Members}
+}
+
+func (g Group) shown() any {
+	if !g.Members {
+		return g.ID
+	}
+	return yaml.MapSlice{{Key: "id", Value: g.ID}, {Key: "members", Value: true}}
 }
 
 // Errorf returns an *Error that points at a key of the section; key "" is the
@@ -58,7 +89,7 @@ const webType = "web"
 func newChannel(name string) Channel {
 	return Channel{
 		Name: name, Type: name, Enabled: true, Stream: true, Rate: "auto",
-		Access: Access{Pairing: true, Group: "mention"},
+		Access: Access{Pairing: true, Group: "mention", GroupContext: 20},
 	}
 }
 

@@ -216,7 +216,7 @@ channels:
 		t.Fatalf("channels (-want +got):\n%s", diff)
 	}
 	work := cfg.Channels[3]
-	access := config.Access{Allow: []string{"123456789", "*"}, Group: "open"}
+	access := config.Access{Allow: []string{"123456789", "*"}, Group: "open", GroupContext: 20}
 	if diff := cmp.Diff(access, work.Access); diff != "" || work.Stream || work.Rate != "20/s" {
 		t.Errorf("common keys (-want +got):\n%s\n%+v", diff, work)
 	}
@@ -257,7 +257,7 @@ func TestChannelProblems(t *testing.T) {
 	}
 	telegram := cfg.Channels[0]
 	got := lines(telegram.Decode(&section{}), path)
-	const keys = "token, token_file, api_base, mode, public_url, upload, keep_for, retries, names, level, type, enabled, allow, pairing, group, groups, stream, rate"
+	const keys = "token, token_file, api_base, mode, public_url, upload, keep_for, retries, names, level, type, enabled, allow, pairing, group, groups, group_context, stream, rate"
 	want := []string{
 		"3:5: channels.telegram.mod: unknown key; did you mean mode? accepted: " + keys,
 		"3:5: channels.telegram.token: is required",

@@ -91,6 +91,11 @@ func (f field) schema() map[string]any {
 	case Names:
 		one := elementSchema(reflect.TypeFor[string]())
 		return map[string]any{"type": []string{"array", "string"}, "items": one}
+	case Group:
+		return map[string]any{"anyOf": []any{elementSchema(reflect.TypeFor[string]()), map[string]any{
+			"type": "object", "required": []string{"id"}, "additionalProperties": false,
+			"properties": map[string]any{"id": elementSchema(reflect.TypeFor[string]()), "members": scalarSchema("boolean", false)},
+		}}}
 	case MCPServers:
 		one := object(reflect.ValueOf(&MCPServer{Enabled: true}).Elem())
 		return map[string]any{"type": []string{"object", "array"}, "items": one, "additionalProperties": one}

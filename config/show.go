@@ -49,6 +49,8 @@ func shown(v reflect.Value) any {
 		return t.shown()
 	case MCPServers:
 		return t.shown()
+	case Group:
+		return t.shown()
 	case encoding.TextMarshaler: // chat.Secret hides itself
 		text, err := t.MarshalText()
 		if err != nil {

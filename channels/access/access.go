@@ -1,7 +1,9 @@
 // Package access decides whose messages come in: allow lists, groups and
-// mentions, pairing codes for strangers, and how fast one person may write. A
-// Gate is wrapped around a channel's Sink. It knows no platform and no bus and
-// starts no goroutine; what it has to say goes out through Deps.Say.
+// mentions, pairing codes for strangers, and how fast one person may write. What
+// is said in a group without addressing the bot goes to its Room, and news of a
+// chat never comes in: the bot greets where it was added. A Gate is wrapped
+// around a channel's Sink. It knows no platform and no bus and starts no
+// goroutine; what it has to say goes out through Deps.Say.
 package access
 
 import (
@@ -30,6 +32,8 @@ type Config struct {
 	CodeLife  time.Duration // of a pairing code; 0 = 10 min
 	Group     string        // "mention" (or ""): only when addressed; "open": all; "off": none
 	Groups    []string      // chat ids; none = any group where an allowed sender speaks
+	Members   []string      // chat ids of groups in which everybody but bots is let in
+	Context   int           // how many messages of a group are kept that do not address the bot; 0 = none
 	PerSender string        // "20/1m": messages of one person; "" = no limit
 }
 
@@ -63,7 +67,15 @@ type Deps struct {
 	Say func(ctx context.Context, out chat.Outbound) error
 	// Urgent says which texts pass the rate limit (/stop); nil = none.
 	Urgent func(text string) bool
+	Room   Room         // nil = what does not address the bot is not kept
 	Log    *slog.Logger // nil = silent
+}
+
+// Room keeps what is said in groups without addressing the bot.
+type Room interface {
+	// Hear takes a message, or a happening, of a group; outside says that its
+	// sender is not let in, and most is how many are kept.
+	Hear(ctx context.Context, in chat.Inbound, outside bool, most int) error
 }
 
 // Gate lets the messages through that may come in. Safe for concurrent use.
@@ -74,7 +86,7 @@ type Gate struct {
 	limit  limiter
 	mu     sync.Mutex
 	told   map[string]time.Time
-	offers *rate.Limiter // pairing answers to strangers
+	offers *rate.Limiter // answers to strangers, and greetings
 }
 
 // rules is a Config made ready.
@@ -123,10 +135,13 @@ func (g *Gate) Update(cfg Config) {
 // (with nil) what may not.
 func (g *Gate) Wrap(next channels.Sink) channels.Sink {
 	return func(ctx context.Context, in chat.Inbound) error {
-		if in.Origin != chat.FromPerson {
+		r := g.cfg.Load()
+		switch {
+		case in.Happening != "":
+			return g.news(ctx, r, in)
+		case in.Origin != chat.FromPerson:
 			return next(ctx, in)
 		}
-		r := g.cfg.Load()
 		ok, err := g.admit(ctx, r, in)
 		if err != nil || !ok {
 			return err
@@ -145,7 +160,7 @@ func (g *Gate) Wrap(next channels.Sink) channels.Sink {
 
 func (g *Gate) admit(ctx context.Context, r *rules, in chat.Inbound) (bool, error) {
 	if !in.Direct && !r.hears(in) {
-		return false, nil
+		return false, g.overhear(ctx, r, in)
 	}
 	allowed, err := g.allowed(ctx, r, in)
 	switch {
@@ -157,20 +172,53 @@ func (g *Gate) admit(ctx context.Context, r *rules, in chat.Inbound) (bool, erro
 		return false, g.refusePress(ctx, in)
 	case in.Direct && r.Pairing && !in.From.Bot:
 		return false, g.offer(ctx, r, in)
+	case !in.Direct && in.Mentioned && !in.From.Bot && !in.Edited:
+		if err := g.refuse(ctx, r, in); err != nil {
+			return false, err
+		}
+	default:
+		g.deps.Log.DebugContext(ctx, "stranger not heard", "chat", in.Addr.String(), "trace", in.Trace)
 	}
-	g.deps.Log.DebugContext(ctx, "stranger not heard", "chat", in.Addr.String(), "trace", in.Trace)
-	return false, nil
+	return false, g.overhear(ctx, r, in)
+}
+
+// listens reports whether the bot hears anything in the group of in.
+func (r *rules) listens(in chat.Inbound) bool {
+	return r.Group != "off" && (len(r.Groups) == 0 || slices.Contains(r.Groups, in.Addr.Chat))
 }
 
 // hears reports whether a message in a group is meant for the bot at all.
 func (r *rules) hears(in chat.Inbound) bool {
-	switch {
-	case r.Group == "off", len(r.Groups) > 0 && !slices.Contains(r.Groups, in.Addr.Chat):
-		return false
-	case r.Group == "open", in.Press != nil:
-		return true
+	return r.listens(in) && (r.Group == "open" || in.Press != nil || in.Mentioned)
+}
+
+// reads reports whether the talk of a group is kept. Where every message is
+// heard there is none.
+func (r *rules) reads(in chat.Inbound) bool {
+	return r.Context > 0 && !in.Direct && in.Press == nil && r.listens(in) && r.Group != "open"
+}
+
+// Reads reports whether the talk of groups is kept at all.
+func (g *Gate) Reads() bool { return g.cfg.Load().Context > 0 }
+
+// LetIn reports whether a message of that person would come in, in that group.
+func (g *Gate) LetIn(ctx context.Context, group chat.Address, who chat.Sender) (bool, error) {
+	return g.allowed(ctx, g.cfg.Load(), chat.Inbound{Meta: chat.Meta{Addr: group}, From: who})
+}
+
+// overhear hands to the room what is not meant for the bot.
+func (g *Gate) overhear(ctx context.Context, r *rules, in chat.Inbound) error {
+	if g.deps.Room == nil || !r.reads(in) {
+		return nil
 	}
-	return in.Mentioned
+	allowed, err := g.allowed(ctx, r, in)
+	if err == nil {
+		err = g.deps.Room.Hear(ctx, in, !allowed, r.Context)
+	}
+	if err != nil {
+		return fmt.Errorf("keep %q: %w", in.ID, err)
+	}
+	return nil
 }
 
 func (g *Gate) allowed(ctx context.Context, r *rules, in chat.Inbound) (bool, error) {
@@ -182,7 +230,7 @@ func (g *Gate) allowed(ctx context.Context, r *rules, in chat.Inbound) (bool, er
 		return true, nil
 	case in.From.Bot: // "everybody" means people: two bots would answer each other for ever
 		return false, nil
-	case slices.Contains(r.Allow, "*"):
+	case slices.Contains(r.Allow, "*"), !in.Direct && slices.Contains(r.Members, in.Addr.Chat):
 		return true, nil
 	}
 	return g.deps.Pairs.Allowed(ctx, in.Addr.Channel, id)

@@ -17,61 +17,6 @@ import (
 	"magpie/internal/kv"
 )
 
-// gated is a Gate with everything around it written down.
-type gated struct {
-	*Gate
-	pairs *Pairs
-	in    []string // ids that came through
-	said  []chat.Outbound
-	err   error // of Say
-	seq   int
-}
-
-func newGated(cfg Config) *gated {
-	g := &gated{pairs: NewPairs(&kv.Memory{})}
-	g.Gate = New(cfg, Deps{Pairs: g.pairs, Urgent: func(text string) bool { return text == "/stop" }, Say: func(_ context.Context, out chat.Outbound) error {
-		if g.err != nil {
-			return g.err
-		}
-		g.said = append(g.said, out)
-		return nil
-	}})
-	return g
-}
-
-// give hands a message to the gate and reports whether it came through.
-func (g *gated) give(t *testing.T, in chat.Inbound) bool {
-	t.Helper()
-	before := len(g.in)
-	if err := g.try(t, in); err != nil {
-		t.Fatal(err)
-	}
-	return len(g.in) > before
-}
-
-func (g *gated) try(t *testing.T, in chat.Inbound) error {
-	g.seq++
-	in.ID = fmt.Sprint("m", g.seq)
-	if in.Addr.Channel == "" {
-		in.Addr = chat.Address{Channel: "tg", Chat: "c1"}
-	}
-	if in.Origin == "" {
-		in.Origin = chat.FromPerson
-	}
-	return g.Wrap(func(_ context.Context, in chat.Inbound) error {
-		g.in = append(g.in, in.ID)
-		return nil
-	})(t.Context(), in)
-}
-
-func direct(id, text string) chat.Inbound {
-	return chat.Inbound{From: chat.Sender{ID: id}, Text: text, Direct: true}
-}
-
-func inGroup(id string, mentioned bool) chat.Inbound {
-	return chat.Inbound{From: chat.Sender{ID: id}, Text: "hi", Mentioned: mentioned}
-}
-
 func TestWhoIsHeard(t *testing.T) {
 	press := inGroup("1", false)
 	press.Press = &chat.Press{ID: "p", Data: "x"}
@@ -79,6 +24,8 @@ func TestWhoIsHeard(t *testing.T) {
 	strangePress.From.ID = "9"
 	bot := direct("9", "hi")
 	bot.From.Bot = true
+	botIn := inGroup("9", true)
+	botIn.From.Bot = true
 	cron := direct("", "hi")
 	cron.Origin = chat.FromCron
 	one := []string{"1"}
@@ -107,11 +54,17 @@ func TestWhoIsHeard(t *testing.T) {
 		{"group, open", Config{Allow: one, Group: "open"}, inGroup("1", false), true, 0},
 		{"group, off", Config{Allow: one, Group: "off"}, inGroup("1", true), false, 0},
 		{"group, bad word is strict", Config{Allow: one, Group: "opne"}, inGroup("1", false), false, 0},
-		{"stranger in group: silence", Config{Allow: one, Pairing: true}, inGroup("2", true), false, 0},
-		{"stranger in open group: silence", Config{Pairing: true, Group: "open"}, inGroup("2", true), false, 0},
+		{"stranger who mentions it in a group", Config{Allow: one, Pairing: true}, inGroup("2", true), false, 1},
+		{"stranger in group: silence", Config{Allow: one, Pairing: true}, inGroup("2", false), false, 0},
+		{"stranger in open group: silence", Config{Pairing: true, Group: "open"}, inGroup("2", false), false, 0},
 		{"group listed", Config{Allow: one, Groups: []string{"c1"}}, inGroup("1", true), true, 0},
 		{"group not listed", Config{Allow: one, Groups: []string{"c2"}}, inGroup("1", true), false, 0},
-		{"stranger in listed group", Config{Allow: one, Groups: []string{"c1"}}, inGroup("2", true), false, 0},
+		{"stranger in listed group", Config{Allow: one, Groups: []string{"c1"}}, inGroup("2", true), false, 1},
+		{"stranger in group not listed", Config{Allow: one, Groups: []string{"c2"}}, inGroup("2", true), false, 0},
+		{"member of a group that lets its members in", Config{Groups: []string{"c1"}, Members: []string{"c1"}}, inGroup("2", true), true, 0},
+		{"such a member in another group", Config{Members: []string{"c2"}}, inGroup("2", true), false, 1},
+		{"such a member in private", Config{Members: []string{"c1"}}, direct("2", "hi"), false, 0},
+		{"bot in such a group", Config{Members: []string{"c1"}}, botIn, false, 0},
 		{"press", Config{Allow: one}, press, true, 0},
 		{"press of a stranger", Config{Allow: one}, strangePress, false, 1},
 		{"press in a group that is off", Config{Allow: one, Group: "off"}, press, false, 0},

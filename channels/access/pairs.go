@@ -32,7 +32,8 @@ type Pairs struct{ table kv.Table }
 // NewPairs returns the Pairs in table.
 func NewPairs(table kv.Table) *Pairs { return &Pairs{table: table} }
 
-// Keys: code.<code>, ask.<channel>.<sender>, ok.<channel>.<sender>.
+// Keys: code.<code>, ask.<channel>.<sender>, ok.<channel>.<sender>, and those of
+// once: greeted.<channel>.<chat>, told.<channel>.<chat>.<sender>.
 const (
 	codePrefix = "code"
 	askPrefix  = "ask"
@@ -194,7 +195,11 @@ func (p *Pairs) load(ctx context.Context, key string, v *Pair) (bool, error) {
 
 // offer answers a stranger's direct message with a pairing code, now and then.
 func (g *Gate) offer(ctx context.Context, r *rules, in chat.Inbound) error {
-	if in.From.ID == "" || !g.mayOffer(in.From.ID) {
+	if in.From.ID == "" || !g.mayTell(in.From.ID) {
+		return nil
+	}
+	if !g.offers.Allow() {
+		g.forgetTold(in.From.ID)
 		return nil
 	}
 	pair, err := g.deps.Pairs.Ask(ctx, in.Addr, in.From, r.CodeLife)
@@ -202,18 +207,17 @@ func (g *Gate) offer(ctx context.Context, r *rules, in chat.Inbound) error {
 		err = g.say(ctx, in, "pair", invitation(in, pair))
 	}
 	if err != nil { // it was not said: say it when the message comes again
-		g.mu.Lock()
-		delete(g.told, in.From.ID)
-		g.mu.Unlock()
+		g.forgetTold(in.From.ID)
 	}
 	return err
 }
 
-func (g *Gate) mayOffer(id string) bool {
+// mayTell says whether enough time has gone since a stranger was told something.
+func (g *Gate) mayTell(what string) bool {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if last, ok := g.told[id]; ok && now.Sub(last) < offerPause || !g.offers.Allow() {
+	if last, ok := g.told[what]; ok && now.Sub(last) < offerPause {
 		return false
 	}
 	for old, at := range g.told {
@@ -221,8 +225,17 @@ func (g *Gate) mayOffer(id string) bool {
 			delete(g.told, old)
 		}
 	}
-	g.told[id] = now
+	if len(g.told) >= maxKept {
+		return false
+	}
+	g.told[what] = now
 	return true
+}
+
+func (g *Gate) forgetTold(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.told, what)
 }
 
 func invitation(in chat.Inbound, p Pair) string {

@@ -52,6 +52,7 @@ func (t *DingTalk) createCard(ctx context.Context, track string, to target, butt
 			Delivered []struct {
 				Success bool   `json:"success"`
 				Error   string `json:"errorMsg"`
+				Carrier string `json:"carrierId"`
 			} `json:"deliverResults"`
 		} `json:"result"`
 	}
@@ -60,7 +61,10 @@ func (t *DingTalk) createCard(ctx context.Context, track string, to target, butt
 	}
 	for _, r := range got.Result.Delivered {
 		if !r.Success {
-			return t.api.fail(op, channels.Rejected, fmt.Errorf("not delivered: %s", r.Error))
+			return t.api.Fail(op, channels.Rejected, fmt.Errorf("not delivered: %s", r.Error))
+		}
+		if r.Carrier != "" { // by which a quote names the card
+			t.sent.keep(ctx, to.chat, sentMessage{ID: track, Key: r.Carrier})
 		}
 	}
 	return nil
@@ -111,7 +115,7 @@ func (t *DingTalk) cardCall(ctx context.Context, op, path string, in map[string]
 		return err
 	}
 	if (got.Success != nil && !*got.Success) || (got.Result != nil && !*got.Result) {
-		return t.api.fail(op, channels.Rejected, errors.New("the answer says that it had no success"))
+		return t.api.Fail(op, channels.Rejected, errors.New("the answer says that it had no success"))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ var (
 func (t *Carded) Typing(ctx context.Context, a chat.Address) error {
 	to, err := parseTarget(a.Chat)
 	if err != nil {
-		return t.api.fail("typing", channels.Rejected, err)
+		return t.api.Fail("typing", channels.Rejected, err)
 	}
 	if !to.reachable() {
 		return nil
@@ -38,7 +38,7 @@ func (t *Carded) Typing(ctx context.Context, a chat.Address) error {
 		return nil
 	}
 	if ctx.Err() != nil { // the answer was there first
-		return t.api.fail("typing", channels.Temporary, ctx.Err())
+		return t.api.Fail("typing", channels.Temporary, ctx.Err())
 	}
 	// A card that was begun is brought to its end: half-made it would stay.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cardPatience)

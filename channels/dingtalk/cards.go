@@ -121,7 +121,7 @@ func (d *desk) send(ctx context.Context, to target, msg chat.Outbound) (ref chat
 	track, card, found := d.find(to.chat, msg.ID)
 	switch {
 	case !to.reachable():
-		return ref, msg.Draft, d.t.api.fail("card", channels.Rejected, errors.New("people outside the organisation cannot be shown cards"))
+		return ref, msg.Draft, d.t.api.Fail("card", channels.Rejected, errors.New("people outside the organisation cannot be shown cards"))
 	case !found && !msg.Draft && !buttons:
 		return ref, false, nil
 	}
@@ -163,7 +163,7 @@ func (d *desk) show(ctx context.Context, to target, msg chat.Outbound, track *st
 // create notes a card and makes it.
 func (d *desk) create(ctx context.Context, track string, to target, message, list string) error {
 	if err := d.note(ctx, track, cardNote{Chat: to.chat, Open: true}, cardLife); err != nil {
-		return d.t.api.fail("card", channels.Temporary, err)
+		return d.t.api.Fail("card", channels.Temporary, err)
 	}
 	d.mu.Lock()
 	d.open[track] = &openCard{chat: to.chat, message: message, touched: d.t.deps.Now()}
@@ -198,12 +198,12 @@ func stage(draft bool) cardStage {
 // edit changes what a card shows.
 func (d *desk) edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
 	if !isCard(ref.ID) {
-		return d.t.api.fail("edit", channels.Rejected, errors.New("only cards can be changed"))
+		return d.t.api.Fail("edit", channels.Rejected, errors.New("only cards can be changed"))
 	}
 	defer d.lock(ref.Chat)()
 	if list := d.buttonList(msg); list != "" {
 		if err := d.note(ctx, ref.ID, cardNote{Chat: ref.Chat}, cardLife); err != nil {
-			return d.t.api.fail("card", channels.Temporary, err)
+			return d.t.api.Fail("card", channels.Temporary, err)
 		}
 		if err := d.t.updateCard(ctx, ref.ID, map[string]string{d.t.cfg.CardButtonsKey: list}); err != nil {
 			return d.failed(ref.ID, msg, err)
@@ -227,7 +227,7 @@ func (d *desk) failed(track string, msg chat.Outbound, err error) error {
 	if fails < cardTries {
 		return err
 	}
-	return d.t.api.fail("card", channels.Rejected, fmt.Errorf("the card does not take the answer: %w", err))
+	return d.t.api.Fail("card", channels.Rejected, fmt.Errorf("the card does not take the answer: %w", err))
 }
 
 // close forgets a card that is complete; one with buttons stays in the table.

@@ -24,6 +24,8 @@ type conn struct {
 	ws *websocket.Conn
 
 	wg    sync.WaitGroup
+	life  context.Context // of the reading; outlives that of Run, for the farewell
+	kill  context.CancelFunc
 	asked chan struct{} // closed when a successor is wanted
 	ask   func()
 	ended chan struct{} // closed when nothing more is read
@@ -34,6 +36,7 @@ type conn struct {
 
 func newConn(ctx context.Context, t *DingTalk, in *intake, ws *websocket.Conn) *conn {
 	c := &conn{t: t, in: in, ws: ws, asked: make(chan struct{}), ended: make(chan struct{}), began: time.Now()}
+	c.life, c.kill = context.WithCancel(context.WithoutCancel(ctx))
 	c.ask = sync.OnceFunc(func() { close(c.asked) })
 	c.wg.Go(func() {
 		defer close(c.ended)
@@ -74,15 +77,30 @@ func (c *conn) wait(ctx context.Context) error {
 	}
 }
 
-// close ends the connection and waits for its goroutines.
+// close ends the connection and waits for its goroutines. It says so to the
+// gateway, which for a while goes on pushing into a connection that ends without
+// a close frame (the vendor's Python SDK sends one, 0.24 of 2026-07-30,
+// stream.py; its Node and Go SDKs do not).
 func (c *conn) close() {
+	said := make(chan struct{})
+	c.wg.Go(func() {
+		defer close(said)
+		_ = c.ws.Close(websocket.StatusNormalClosure, "")
+	})
+	timer := time.NewTimer(c.t.pace.bye)
+	defer timer.Stop()
+	select {
+	case <-said:
+	case <-timer.C:
+	}
+	c.kill()
 	_ = c.ws.CloseNow()
 	c.wg.Wait()
 }
 
 func (c *conn) read(ctx context.Context) error {
 	for {
-		kind, data, err := c.ws.Read(ctx)
+		kind, data, err := c.ws.Read(c.life)
 		if err != nil {
 			return err
 		}

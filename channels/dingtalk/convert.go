@@ -35,10 +35,12 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 	case m.Sender != "" && m.Sender == m.Bot:
 		return a, "the bot's own message", false
 	}
-	in := t.inbound(m, f)
-	if in.Text == "" && len(in.Attachments) == 0 {
+	in := t.inbound(ctx, m, f)
+	// Who only mentions the bot wants something: what stands above, or help.
+	if in.Text == "" && len(in.Attachments) == 0 && in.ReplyTo == nil && (in.Direct || !in.Mentioned) {
 		return a, "empty message", false
 	}
+	t.heard.keep(ctx, in)
 	note := &session{URL: m.URL, Until: time.UnixMilli(int64(m.Until)).UTC()}
 	if m.ConvType != direct {
 		note.Heard = []heard{{ID: m.ID, Staff: m.Staff}}
@@ -46,7 +48,7 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 	return arrival{in: in, note: note}, "", false
 }
 
-func (t *DingTalk) inbound(m message, f *payload.DataFrame) chat.Inbound {
+func (t *DingTalk) inbound(ctx context.Context, m message, f *payload.DataFrame) chat.Inbound {
 	at := time.UnixMilli(cmp.Or(int64(m.Created), f.GetTimestamp())).UTC()
 	if at.Unix() <= 0 {
 		at = t.deps.Now().UTC()
@@ -56,7 +58,7 @@ func (t *DingTalk) inbound(m message, f *payload.DataFrame) chat.Inbound {
 		Origin: chat.FromPerson, From: chat.Sender{ID: cmp.Or(m.Staff, m.Sender), Name: m.Nick}, MessageID: m.ID,
 		Direct: m.ConvType == direct, Mentioned: m.called(),
 	}
-	t.content(m, &in)
+	t.content(ctx, m, &in)
 	return in
 }
 
@@ -82,25 +84,16 @@ func (m message) called() bool {
 
 // content fills in text, files and quote. A part that has another form than
 // expected is left out, not the message.
-func (t *DingTalk) content(m message, in *chat.Inbound) {
+func (t *DingTalk) content(ctx context.Context, m message, in *chat.Inbound) {
 	var body text
 	_ = json.Unmarshal(m.Text, &body) // absent in other kinds
 	in.Text = strings.TrimSpace(body.Content)
-	in.ReplyTo = body.Quoted.quote(m.Bot)
-	if in.ReplyTo != nil && in.ReplyTo.Mine {
-		in.Mentioned = true
-		if in.ReplyTo.From != "" {
-			t.nick.Store(&in.ReplyTo.From)
-		}
-	}
-	var p part
-	if len(m.Content) > 0 {
-		if err := json.Unmarshal(m.Content, &p); err != nil {
-			t.deps.Log.Warn("the content of a dingtalk message has an unknown form", "msgtype", m.Kind, "err", err)
-		}
+	p, err := decodePart(m.Content)
+	if err != nil {
+		t.deps.Log.Warn("the content of a dingtalk message has an unknown form", "msgtype", m.Kind, "err", err)
 	}
 	switch m.Kind {
-	case "text":
+	case "text", "reply":
 	case "richText":
 		in.Text, in.Attachments = t.rich(p.Rich, m)
 	case "picture", "audio", "video", "file":
@@ -109,45 +102,48 @@ func (t *DingTalk) content(m message, in *chat.Inbound) {
 		} else if in.Text == "" {
 			in.Text = "[" + m.Kind + "]"
 		}
+	case "chatRecord":
+		in.Forwarded = true
+		if in.Text, in.Attachments = p.forwarded(m.Robot); in.Text == "" && len(in.Attachments) == 0 {
+			in.Text = "[" + m.Kind + "]"
+		}
 	default:
 		if in.Text == "" {
-			in.Text = "[" + cmp.Or(p.Unknown, p.Text, m.Kind, "unknown message") + "]"
+			in.Text = other(m.Kind, p)
 		}
 	}
+	if q, ok := m.quotes(body, p); ok {
+		in.ReplyTo = t.replyTo(ctx, m, q)
+	}
+	if in.ReplyTo != nil && in.ReplyTo.Mine {
+		in.Mentioned = true
+		if in.ReplyTo.From != "" {
+			t.nick.Store(&in.ReplyTo.From)
+		}
+	}
+}
+
+// other is the text of a message that is neither text nor file: Markdown, cards
+// with links, and what DingTalk does not show to robots.
+func other(kind string, p part) string {
+	var lines []string
+	for _, line := range []string{p.Title, p.says(), p.Link} {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if p.Unknown == "" && len(lines) > 0 && kind != "" && kind != "unknownMsgType" {
+		return strings.Join(lines, "\n")
+	}
+	return "[" + cmp.Or(p.Unknown, string(p.Text), kind, "unknown message") + "]"
 }
 
 // rich joins the pieces of a rich text. Unlike in plain messages the names of
 // those who are mentioned stand in it, the bot's too.
 func (t *DingTalk) rich(parts []part, m message) (string, []chat.Attachment) {
-	var texts []string
-	var files []chat.Attachment
-	for _, p := range parts {
-		if a, ok := p.attachment(cmp.Or(p.Type, "picture"), m.Robot); ok {
-			files = append(files, a)
-			continue
-		}
-		texts = append(texts, p.Text)
-	}
+	texts, files := pieces(parts, m.Robot)
 	if m.ConvType != direct && m.called() {
 		withoutMention(texts, *t.nick.Load(), len(m.At))
 	}
 	return strings.TrimSpace(strings.Join(texts, "")), files
-}
-
-func (q *quote) quote(bot string) *chat.Quote {
-	if q == nil || q.ID == "" {
-		return nil
-	}
-	out := &chat.Quote{ID: q.ID, From: q.Nick, Mine: bot != "" && q.Sender == bot}
-	var p part
-	if json.Unmarshal(q.Content, &out.Text) != nil && json.Unmarshal(q.Content, &p) == nil {
-		out.Text = p.Text
-		for _, piece := range p.Rich {
-			out.Text += piece.Text
-		}
-	}
-	if out.Text = strings.TrimSpace(out.Text); out.Text == "" && q.Kind != "" {
-		out.Text = "[" + q.Kind + "]"
-	}
-	return out
 }

@@ -52,6 +52,7 @@ func TestSkipped(t *testing.T) {
 		"no sender":              {`{"msgId":"m","conversationType":"1","msgtype":"text","text":{"content":"x"}}`, true},
 		"group without id":       {`{"msgId":"m","senderId":"s","conversationType":"2","msgtype":"text","text":{"content":"x"}}`, true},
 		"empty text":             {`{"msgId":"m","senderId":"s","conversationType":"1","msgtype":"text","text":{"content":"  \n "}}`, false},
+		"empty in a group":       {`{"msgId":"m","senderId":"s","conversationType":"2","conversationId":"c","msgtype":"text","text":{"content":" "}}`, false},
 		"the bot's own":          {`{"msgId":"m","senderId":"b","chatbotUserId":"b","conversationType":"1","msgtype":"text","text":{"content":"x"}}`, false},
 		"rich text with nothing": {`{"msgId":"m","senderId":"s","conversationType":"1","msgtype":"richText","content":{"richText":[]}}`, false},
 	} {

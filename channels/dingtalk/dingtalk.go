@@ -37,6 +37,8 @@ type DingTalk struct {
 	sessions sessions
 	cards    *desk // nil: no card template
 	recalled recalled
+	heard    hearing
+	sent     sending
 	skipped  atomic.Uint64
 	nick     atomic.Pointer[string] // the robot's name in chats; "" until a quote of it tells
 }
@@ -56,6 +58,7 @@ type pace struct {
 	ping     time.Duration // silence after which the connection is probed
 	pong     time.Duration // how long the answer to a probe may take
 	silent   time.Duration // without any frame: a new connection is made
+	bye      time.Duration // how long the gateway may take to confirm a close frame
 	linger   time.Duration // how long a replaced connection is still read
 	sweep    time.Duration // between two looks at open cards
 	orphan   time.Duration // after which an open card that nobody touches is completed
@@ -67,7 +70,8 @@ func normalPace() pace {
 		retryMax: time.Minute,
 		ping:     30 * time.Second,
 		pong:     10 * time.Second,
-		silent:   2 * time.Minute,  // the gateway pings every 20 to 30 s
+		silent:   2 * time.Minute, // the gateway pings every 20 to 30 s
+		bye:      2 * time.Second,
 		linger:   12 * time.Second, // the gateway closes 10 s after its disconnect frame
 		sweep:    30 * time.Second,
 		orphan:   10 * time.Minute,
@@ -104,6 +108,8 @@ func newDingTalk(name string, cfg Config, d channels.Deps, p pace) *DingTalk {
 	t := &DingTalk{name: name, cfg: cfg, deps: d, pace: p, api: newClient(name, cfg, d.HTTP, d.Now)}
 	t.nick.Store(new(string))
 	t.sessions = sessions{table: d.Table, now: d.Now, trusted: t.api.trusted, known: map[string]session{}}
+	t.heard = hearing{table: d.Table, log: d.Log, known: map[string]heardMessage{}}
+	t.sent = sending{table: d.Table, log: d.Log, now: d.Now}
 	if cfg.CardTemplateID != "" {
 		t.cards = newDesk(t)
 	}
@@ -160,8 +166,8 @@ func (t *DingTalk) Skipped() uint64 { return t.skipped.Load() }
 // Check gets a new access token and a ticket for a connection, which proves the
 // credentials and that the application is in stream mode.
 func (t *DingTalk) Check(ctx context.Context) error {
-	t.api.evict("")
-	if _, err := t.api.accessToken(ctx); err != nil {
+	t.api.Token().Evict(t.api.Token().Current())
+	if _, err := t.api.Token().Get(ctx); err != nil {
 		return err
 	}
 	_, err := t.ticket(ctx)
@@ -171,7 +177,7 @@ func (t *DingTalk) Check(ctx context.Context) error {
 // Run receives until ctx ends. It returns an Unauthorized error when DingTalk
 // does not know the credentials.
 func (t *DingTalk) Run(ctx context.Context, sink channels.Sink) error {
-	defer t.api.closeIdle()
+	defer t.api.CloseIdle()
 	if t.cards != nil {
 		stop := t.cards.start(ctx)
 		defer stop()

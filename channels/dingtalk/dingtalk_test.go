@@ -30,7 +30,7 @@ func crowd() fake.Group {
 func quick() pace {
 	return pace{
 		retry: 2 * time.Millisecond, retryMax: 20 * time.Millisecond, ping: time.Minute, pong: time.Minute,
-		silent: time.Hour, linger: 200 * time.Millisecond, sweep: time.Hour, orphan: time.Hour,
+		silent: time.Hour, bye: time.Minute, linger: 200 * time.Millisecond, sweep: time.Hour, orphan: time.Hour,
 	}
 }
 

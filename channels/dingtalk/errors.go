@@ -3,15 +3,13 @@ package dingtalk
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 )
 
 // refusal is DingTalk's no: Code on the API server, errcode on the old one.
@@ -93,66 +91,42 @@ const (
 	perMinute = time.Minute
 )
 
-func (c *client) fail(op string, kind channels.Kind, err error) *channels.Error {
-	return &channels.Error{Channel: c.name, Op: op, Kind: kind, Err: c.clean(err)}
-}
-
-// classify says what the caller should do about a call that failed.
-func (c *client) classify(k call, x *exchange, err error) error {
-	var no *refusal
-	switch {
-	case x.unread != nil:
-		kind := channels.Temporary
-		if errors.Is(x.unread, fs.ErrNotExist) {
-			kind = channels.Rejected
-		}
-		return c.fail(k.op, kind, fmt.Errorf("read the file: %w", x.unread))
-	case errors.As(err, &no):
-		e := c.fail(k.op, no.kind(x.status), no)
-		if e.Kind == channels.RateLimited {
-			e.RetryAfter = no.pause(x)
-		}
-		if e.Kind == channels.Ambiguous && !k.sends {
-			e.Kind = channels.Temporary
-		}
-		return e
-	case x.status == http.StatusGatewayTimeout && k.sends:
-		return c.fail(k.op, channels.Ambiguous, err)
-	case x.status != 0 && x.status != http.StatusOK:
-		e := c.fail(k.op, ofStatus(x.status), err)
-		if e.Kind == channels.RateLimited {
-			e.RetryAfter = (&refusal{}).pause(x)
-		}
-		return e
-	case x.wrote.Load() && k.sends:
-		return c.fail(k.op, channels.Ambiguous, err)
+// judge reads an answer: a refusal is an HTTP status with a code, or an errcode
+// in a 200.
+func (c *client) judge(a *rest.Answer) error {
+	var no struct {
+		refusal
+		Errcode number `json:"errcode"`
+		Errmsg  string `json:"errmsg"`
+		Denied  struct {
+			Scopes []string `json:"requiredScopes"`
+		} `json:"accessdenieddetail"`
 	}
-	return c.fail(k.op, channels.Temporary, err)
-}
-
-// ofStatus is what an HTTP status without a known code means. A server that
-// fails has almost never sent the message, and outages last longer than the one
-// repeat that Ambiguous is worth.
-func ofStatus(status int) channels.Kind {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return channels.RateLimited
-	case status == http.StatusUnauthorized:
-		return channels.Unauthorized
-	case status == http.StatusRequestEntityTooLarge:
-		return channels.TooLong
-	case status/100 == 4:
-		return channels.Rejected
+	if err := json.Unmarshal(a.Body, &no); err != nil {
+		return rest.ErrNoAnswer
 	}
-	return channels.Temporary
+	r := &no.refusal
+	switch {
+	case a.Status == http.StatusOK && no.Errcode == 0:
+		return nil
+	case a.Status == http.StatusOK:
+		r = &refusal{errcode: int(no.Errcode), Message: no.Errmsg}
+	case r.Code == "" && no.Errcode != 0:
+		r.errcode, r.Message = int(no.Errcode), no.Errmsg
+	case r.Code == "":
+		return rest.ErrNoAnswer
+	}
+	r.scopes, r.Message = no.Denied.Scopes, c.Redact(r.Message)
+	e := &channels.Error{Kind: r.kind(a.Status), Err: r}
+	if e.Kind == channels.RateLimited {
+		e.RetryAfter = r.pause(a.Header)
+	}
+	return e
 }
 
 func (r *refusal) kind(status int) channels.Kind {
-	if r.Code == "" {
-		if kind, ok := errcodes[r.errcode]; ok {
-			return kind
-		}
-		return channels.Rejected
+	if kind, ok := errcodes[r.errcode]; ok && r.Code == "" {
+		return kind
 	}
 	if kind, ok := kinds[r.Code]; ok {
 		return kind
@@ -160,13 +134,13 @@ func (r *refusal) kind(status int) channels.Kind {
 	if strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qp") { // QpsLimitFor…, QpmLimitFor…
 		return channels.RateLimited
 	}
-	return ofStatus(status)
+	return rest.KindOf(status)
 }
 
 // pause is how long to wait after a limit.
-func (r *refusal) pause(x *exchange) time.Duration {
-	if n, err := strconv.Atoi(x.retryAfter); err == nil && n > 0 {
-		return time.Duration(n) * time.Second
+func (r *refusal) pause(h http.Header) time.Duration {
+	if wait := rest.RetryAfter(h); wait > 0 {
+		return wait
 	}
 	if strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qpm") || r.errcode == 410100 {
 		return perMinute
@@ -192,19 +166,6 @@ func codeOf(err error) (code string, errcode int) {
 		return "", 0
 	}
 	return no.Code, no.errcode
-}
-
-// clean takes URLs, which hold tokens, and the secret out of an error. Only
-// the cause that callers ask for by errors.Is is kept.
-func (c *client) clean(err error) error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err
-	}
-	if secret := string(c.cfg.ClientSecret); secret != "" && strings.Contains(err.Error(), secret) {
-		return errors.New(strings.ReplaceAll(err.Error(), secret, "***"))
-	}
-	return err
 }
 
 // final tells errors that no waiting can heal.

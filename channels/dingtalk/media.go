@@ -11,9 +11,6 @@ import (
 	"image/color"
 	"image/png"
 	"io"
-	"mime/multipart"
-	"net/http"
-	"net/textproto"
 	"net/url"
 	"path"
 	"slices"
@@ -22,6 +19,7 @@ import (
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -74,7 +72,7 @@ func shape(up channels.Upload) file {
 func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []channels.Upload) ([]chat.MessageRef, error) {
 	to, err := parseTarget(msg.Addr.Chat)
 	if err != nil {
-		return nil, t.api.fail("send", channels.Rejected, err)
+		return nil, t.api.Fail("send", channels.Rejected, err)
 	}
 	var refs []chat.MessageRef
 	for i, up := range ups {
@@ -93,6 +91,7 @@ func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []chann
 		if err != nil {
 			return refs, err
 		}
+		t.sent.keep(ctx, to.chat, sentMessage{ID: id})
 		refs = append(refs, t.ref(to.chat, id))
 		if t.cards != nil {
 			t.cards.settle(ctx, to.chat, "📎 "+up.Name)
@@ -107,7 +106,7 @@ func (t *DingTalk) bring(ctx context.Context, to target, msg chat.Outbound, f fi
 	s, ok, err := t.sessions.get(ctx, to.chat)
 	if !to.reachable() && (err != nil || !ok || f.as != asImage) {
 		why := errors.New("people outside the organisation can be sent texts and pictures only, for a while after a message of theirs")
-		return nil, t.api.fail("send", channels.Rejected, errors.Join(why, err))
+		return nil, t.api.Fail("send", channels.Rejected, errors.Join(why, err))
 	}
 	id, err := t.upload(ctx, f)
 	if _, errcode := codeOf(err); errcode == 40004 && f.as == asFile && f.ext != "zip" {
@@ -135,7 +134,7 @@ func (t *DingTalk) wrap(op string, err error) error {
 	if errors.As(err, &ce) {
 		return err
 	}
-	return t.api.fail(op, channels.Temporary, err)
+	return t.api.Fail(op, channels.Temporary, err)
 }
 
 func (t *DingTalk) fileMessage(ctx context.Context, f file, id string) (key string, param map[string]string, err error) {
@@ -174,48 +173,25 @@ func blank() file {
 // reaches.
 func (t *DingTalk) pictureBySession(ctx context.Context, s session, msg chat.Outbound, id string) (string, error) {
 	body := map[string]any{"msgtype": "markdown", "markdown": map[string]string{"title": title(msg.Text), "text": "![](" + id + ")"}}
-	err := t.api.do(ctx, call{op: "sendBySession", url: s.URL, body: jsonBody(body), sends: true, bare: true}, nil)
+	err := t.api.do(ctx, call{op: "sendBySession", url: s.URL, in: body, sends: true, bare: true}, nil)
 	return bySession + msg.ID, err
 }
 
 // upload puts a file on DingTalk's server and returns its media id.
 func (t *DingTalk) upload(ctx context.Context, f file) (string, error) {
 	const op = "media/upload"
-	var head bytes.Buffer
-	w := multipart.NewWriter(&head)
-	_ = w.WriteField("type", f.as) // a Buffer takes everything
-	part := textproto.MIMEHeader{}
-	part.Set("Content-Disposition", multipart.FileContentDisposition("media", f.Name))
-	part.Set("Content-Type", cmp.Or(f.MIME, "application/octet-stream"))
-	_, _ = w.CreatePart(part)
-	tail := "\r\n--" + w.Boundary() + "--\r\n"
-	body := func(ctx context.Context) (io.ReadCloser, int64, error) {
-		r, err := f.Open(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
-		length := int64(-1)
-		if f.Size > 0 {
-			length = int64(head.Len()) + f.Size + int64(len(tail))
-		}
-		return form{io.MultiReader(bytes.NewReader(head.Bytes()), r, strings.NewReader(tail)), r}, length, nil
-	}
+	form := &rest.Form{Values: [][2]string{{"type", f.as}}, Field: "media", Name: f.Name, Type: f.MIME, File: f.Upload}
 	at := t.cfg.OAPIBase + "/media/upload?" + url.Values{"type": {f.as}}.Encode()
 	var got struct {
 		ID string `json:"media_id"`
 	}
-	if err := t.api.do(ctx, call{op: op, url: at, kind: w.FormDataContentType(), body: body}, &got); err != nil {
+	if err := t.api.do(ctx, call{op: op, url: at, form: form}, &got); err != nil {
 		return "", err
 	}
 	if got.ID == "" {
-		return "", t.api.fail(op, channels.Temporary, errors.New("answer without a media_id"))
+		return "", t.api.Fail(op, channels.Temporary, errors.New("answer without a media_id"))
 	}
 	return got.ID, nil
-}
-
-type form struct {
-	io.Reader
-	io.Closer
 }
 
 // zipped is the same file in an archive. It fits in memory: files are at most
@@ -256,21 +232,9 @@ func (t *DingTalk) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser,
 	}
 	at, err := t.fileURL(got.URL)
 	if err != nil {
-		return nil, t.api.fail(op, channels.Rejected, err)
+		return nil, t.api.Fail(op, channels.Rejected, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return nil, t.api.fail(op, channels.Rejected, errors.New("the answer is no address"))
-	}
-	resp, err := t.api.http.Do(req)
-	if err != nil {
-		return nil, t.api.fail(op, channels.Temporary, err)
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp.Body, nil
-	}
-	defer resp.Body.Close()
-	return nil, t.api.fail(op, ofStatus(resp.StatusCode), fmt.Errorf("the file server answered with HTTP status %d", resp.StatusCode))
+	return t.api.Open(ctx, rest.Download{Op: op, URL: at, Bare: true})
 }
 
 // fileURL is the address of a file over TLS; DingTalk names some with http.

@@ -190,7 +190,7 @@ func TestFetchRedirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	dt := newDingTalk(instance, cfg, channels.Deps{}, quick())
-	defer dt.api.closeIdle()
+	defer dt.api.CloseIdle()
 	if _, err := dt.Fetch(channeltest.Bounded(t), chat.Attachment{Source: "c code"}); err == nil || reached {
 		t.Errorf("the redirect was followed: %v", err)
 	}

@@ -17,19 +17,21 @@ type message struct {
 	Kind    string          `json:"msgtype"`
 	Bot     string          `json:"chatbotUserId"`
 	Created number          `json:"createAt"` // ms
-	Called  bool            `json:"isInAtList"`
-	At      []atUser        `json:"atUsers"`
 	Robot   string          `json:"robotCode"`
+	Fault   number          `json:"errorCode"` // why there is no content
 	Text    json.RawMessage `json:"text"`
 	Content json.RawMessage `json:"content"`
 	conversation
 	who
-	webhook
+	calls
+	original
 }
 
 type conversation struct {
 	ConvType string `json:"conversationType"` // "1" private, "2" group
 	ConvID   string `json:"conversationId"`
+	URL      string `json:"sessionWebhook"`
+	Until    number `json:"sessionWebhookExpiredTime"` // ms
 }
 
 type who struct {
@@ -38,9 +40,9 @@ type who struct {
 	Nick   string `json:"senderNick"`
 }
 
-type webhook struct {
-	URL   string `json:"sessionWebhook"`
-	Until number `json:"sessionWebhookExpiredTime"` // ms
+type calls struct {
+	Called bool     `json:"isInAtList"`
+	At     []atUser `json:"atUsers"`
 }
 
 type atUser struct {
@@ -48,34 +50,96 @@ type atUser struct {
 	Staff string `json:"staffId"`
 }
 
-// text is the text of a message, with the quoted one when it is a reply. The
-// quote is not documented; its form is known from others' records only.
+// original names the quoted message beside the quote, or without one.
+type original struct {
+	Original    string       `json:"originalMsgId"`
+	OriginalKey string       `json:"originalProcessQueryKey"` // of a robot's message
+	OldQuote    *quotedOfOld `json:"quoteMessage"`
+}
+
+// text is the text of a message, with the quoted one when it is a reply.
 type text struct {
 	Content string `json:"content"`
 	Quoted  *quote `json:"repliedMsg"`
 }
 
-type quote struct {
-	ID      string          `json:"msgId"`
-	Kind    string          `json:"msgType"`
-	Sender  string          `json:"senderId"`
-	Nick    string          `json:"senderNick"`
-	Content json.RawMessage `json:"content"`
+// part is the whole content of a message that is no text, of a quoted one, or
+// a piece of a rich text. Pieces of quoted rich texts say msgType and content
+// where others say type and text.
+type part struct {
+	Text    words  `json:"text"`
+	Content words  `json:"content"`
+	Type    string `json:"type"`
+	Kind    string `json:"msgType"`
+	AtName  string `json:"atName"`
+	Unknown string `json:"unknownMsgType"`
+	Link    string `json:"biz_custom_action_url"` // of a document that is shared as a card
+	Rich    []part `json:"richText"`
+	Quoted  *quote `json:"repliedMsg"`
+	media
+	record
 }
 
-// part is a piece of a rich text, or the whole content of a picture, audio,
-// video or file.
-type part struct {
-	Text        string `json:"text"`
-	Type        string `json:"type"`
+type media struct {
 	Code        string `json:"downloadCode"`
 	PictureCode string `json:"pictureDownloadCode"`
 	FileName    string `json:"fileName"`
 	VideoType   string `json:"videoType"`
 	Duration    number `json:"duration"`
 	Recognition string `json:"recognition"`
-	Unknown     string `json:"unknownMsgType"`
-	Rich        []part `json:"richText"`
+}
+
+// decodePart reads a content, which is an object or the JSON of one as text. A
+// field of another form than expected is left out.
+func decodePart(raw json.RawMessage) (p part, err error) {
+	var inner string
+	if json.Unmarshal(raw, &inner) == nil {
+		if json.Unmarshal([]byte(inner), &p) != nil {
+			return part{Text: words(inner)}, nil
+		}
+		return p, nil
+	}
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &p)
+	}
+	return p, err
+}
+
+// words is text that DingTalk also writes as an object with the text in it.
+type words string
+
+// UnmarshalJSON takes "a", {"text":"a"}, {"content":"a"} and {"message":"a"};
+// of anything else there is no text.
+func (w *words) UnmarshalJSON(raw []byte) error {
+	var plain string
+	if json.Unmarshal(raw, &plain) == nil {
+		*w = words(plain)
+		return nil
+	}
+	var in map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &in) // an array has no text
+	for _, key := range []string{"text", "content", "message"} {
+		if json.Unmarshal(in[key], &plain) == nil && plain != "" {
+			*w = words(plain)
+			return nil
+		}
+	}
+	return nil
+}
+
+// says is what there is to read in a part.
+func (p part) says() string {
+	text := string(p.Text)
+	if text == "" {
+		text = string(p.Content)
+	}
+	if p.Type == "at" || p.Kind == "at" {
+		if p.AtName != "" {
+			text = p.AtName
+		}
+		return "@" + strings.TrimPrefix(text, "@")
+	}
+	return text
 }
 
 // attachment makes a file of a part; ok is false when there is none in it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,10 +44,10 @@ func (t *DingTalk) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 func (t *DingTalk) fits(msg chat.Outbound) (target, error) {
 	to, err := parseTarget(msg.Addr.Chat)
 	if err != nil {
-		return to, t.api.fail("send", channels.Rejected, err)
+		return to, t.api.Fail("send", channels.Rejected, err)
 	}
 	if n := size(msg.Text); n > maxText {
-		return to, t.api.fail("send", channels.TooLong, fmt.Errorf("%d characters, at most %d fit", n, maxText))
+		return to, t.api.Fail("send", channels.TooLong, fmt.Errorf("%d characters, at most %d fit", n, maxText))
 	}
 	return to, nil
 }
@@ -57,8 +58,9 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 		t.deps.Log.Warn("a session webhook cannot be looked up", "chat", msg.Addr.String(), "err", err)
 	}
 	if ok {
-		err := t.viaSession(ctx, s, msg)
+		key, err := t.viaSession(ctx, s, msg)
 		if err == nil {
+			t.sent.keep(ctx, to.chat, sentMessage{ID: bySession + msg.ID, Key: key, Start: start(msg.Text)})
 			return t.ref(to.chat, bySession+msg.ID), nil
 		}
 		if !t.elsewhere(ctx, to, s, err) {
@@ -66,7 +68,7 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 		}
 	}
 	if !to.reachable() {
-		return chat.MessageRef{}, t.api.fail("send", channels.Rejected,
+		return chat.MessageRef{}, t.api.Fail("send", channels.Rejected,
 			errors.New("this person is outside the organisation and can be answered only for a while after a message of theirs"))
 	}
 	return t.viaRobot(ctx, to, msg)
@@ -90,27 +92,46 @@ func (t *DingTalk) elsewhere(ctx context.Context, to target, s session, err erro
 }
 
 // viaSession posts to a session webhook, plain when Markdown is refused. In a
-// group the one whose message is answered is mentioned.
-func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound) error {
+// group the one whose message is answered is mentioned. The answer is
+// documented without a key, and some have seen one.
+func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound) (key string, err error) {
 	const op = "sendBySession"
 	body := map[string]any{"msgtype": "markdown"}
-	prefix := ""
-	if staff := s.sender(msg.ReplyTo); staff != "" {
+	staff := s.sender(msg.ReplyTo)
+	if staff != "" {
 		body["at"] = map[string]any{"atUserIds": []string{staff}}
-		prefix = "@" + staff + " " // DingTalk shows the name in its place
 	}
-	body["markdown"] = map[string]string{"title": title(msg.Text), "text": prefix + markdown(msg.Text)}
+	body["markdown"] = map[string]string{"title": title(msg.Text), "text": mentioning(staff, markdown(msg.Text))}
+	var got struct {
+		Key string `json:"processQueryKey"`
+	}
 	post := func() error {
-		return t.api.do(ctx, call{op: op, url: s.URL, body: jsonBody(body), sends: true, bare: true}, nil)
+		return t.api.do(ctx, call{op: op, url: s.URL, in: body, sends: true, bare: true}, &got)
 	}
-	err := post()
+	err = post()
 	if !badMarkup(err) {
-		return err
+		return got.Key, err
 	}
 	t.deps.Log.Warn("dingtalk refused the markdown, sending plain text", "err", err)
 	delete(body, "markdown")
-	body["msgtype"], body["text"] = "text", map[string]string{"content": prefix + plain(msg.Text)}
-	return post()
+	body["msgtype"], body["text"] = "text", map[string]string{"content": mentioning(staff, plain(msg.Text))}
+	err = post()
+	return got.Key, err
+}
+
+// startsBlock tells Markdown that is something else than a paragraph.
+var startsBlock = regexp.MustCompile(`^(#{1,6} |>|- |\d+\. |` + "```" + `|\|)`)
+
+// mentioning puts the one who is mentioned before a text; DingTalk shows the
+// name in the place of the id. What has to begin a line goes on below.
+func mentioning(staff, text string) string {
+	switch {
+	case staff == "":
+		return text
+	case startsBlock.MatchString(text):
+		return "@" + staff + "\n\n" + text
+	}
+	return "@" + staff + " " + text
 }
 
 // viaRobot sends by the robot API, plain when Markdown is refused.
@@ -123,6 +144,7 @@ func (t *DingTalk) viaRobot(ctx context.Context, to target, msg chat.Outbound) (
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
+	t.sent.keep(ctx, to.chat, sentMessage{ID: id, Start: start(msg.Text)})
 	return t.ref(to.chat, id), nil
 }
 
@@ -131,7 +153,7 @@ func (t *DingTalk) robot(ctx context.Context, to target, key string, param map[s
 	op, path := "oToMessages/batchSend", "/v1.0/robot/oToMessages/batchSend"
 	data, err := json.Marshal(param)
 	if err != nil {
-		return "", t.api.fail(op, channels.Rejected, err)
+		return "", t.api.Fail(op, channels.Rejected, err)
 	}
 	in := map[string]any{"robotCode": t.cfg.RobotCode, "msgKey": key, "msgParam": string(data)}
 	if to.group != "" {
@@ -150,13 +172,13 @@ func (t *DingTalk) robot(ctx context.Context, to target, key string, param map[s
 	}
 	switch {
 	case len(got.Invalid) > 0:
-		return "", t.api.fail(op, channels.Rejected, fmt.Errorf("the robot cannot reach %q: no such staff id, or not in the robot's visible range", to.staff))
+		return "", t.api.Fail(op, channels.Rejected, fmt.Errorf("the robot cannot reach %q: no such staff id, or not in the robot's visible range", to.staff))
 	case len(got.Slowed) > 0:
-		e := t.api.fail(op, channels.RateLimited, errors.New("too many messages to this person"))
+		e := t.api.Fail(op, channels.RateLimited, errors.New("too many messages to this person"))
 		e.RetryAfter = perMinute
 		return "", e
 	case got.Key == "":
-		return "", t.api.fail(op, channels.Ambiguous, errors.New("answer without a processQueryKey"))
+		return "", t.api.Fail(op, channels.Ambiguous, errors.New("answer without a processQueryKey"))
 	}
 	return got.Key, nil
 }
@@ -215,7 +237,7 @@ func (t *DingTalk) Delete(ctx context.Context, ref chat.MessageRef) error {
 		err = errors.New("messages that went by a session webhook cannot be recalled")
 	}
 	if err != nil {
-		return t.api.fail(op, channels.Rejected, err)
+		return t.api.Fail(op, channels.Rejected, err)
 	}
 	in := map[string]any{"robotCode": t.cfg.RobotCode, "processQueryKeys": []string{ref.ID}}
 	path := "/v1.0/robot/otoMessages/batchRecall"
@@ -232,7 +254,7 @@ func (t *DingTalk) Delete(ctx context.Context, ref chat.MessageRef) error {
 		if t.recalled.has(ref.ID) {
 			return nil
 		}
-		return t.api.fail(op, channels.Rejected, errors.New(why))
+		return t.api.Fail(op, channels.Rejected, errors.New(why))
 	}
 	t.recalled.add(ref.ID)
 	return nil

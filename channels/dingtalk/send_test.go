@@ -224,8 +224,8 @@ func TestKinds(t *testing.T) {
 		{fake.Fault{Status: 500, Code: "system.error"}, channels.Temporary, 0},
 		{fake.Fault{Status: 503, Page: true}, channels.Temporary, 0},
 		{fake.Fault{Status: 504, Page: true}, channels.Ambiguous, 0},
-		{fake.Fault{Status: 404, Page: true}, channels.Rejected, 0},
-		{fake.Fault{Status: 429, Page: true}, channels.RateLimited, time.Second},
+		{fake.Fault{Status: 404, Page: true}, channels.Temporary, 0},
+		{fake.Fault{Status: 429, Page: true}, channels.RateLimited, 0},
 		{fake.Fault{Status: 413, Page: true}, channels.TooLong, 0},
 		{fake.Fault{Status: 200, Page: true}, channels.Ambiguous, 0},
 		{fake.Fault{Drop: true}, channels.Ambiguous, 0},
@@ -268,13 +268,13 @@ func TestErrcodeForms(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
 	defer web.Close()
 	c := newClient("d", Config{APIBase: web.URL, OAPIBase: web.URL}, nil, time.Now)
-	defer c.closeIdle()
+	defer c.CloseIdle()
 	for answer, ok := range map[string]bool{
 		`{"errcode":0,"errmsg":"ok"}`: true, `{"errcode":"0","errmsg":"ok"}`: true, `{}`: true,
 		`{"errcode":"300001","errmsg":"x"}`: false, `{"errcode":300001}`: false, `ok`: false, `[]`: false, ``: false,
 	} {
 		body = answer
-		err := c.do(channeltest.Bounded(t), call{op: "x", url: web.URL, body: jsonBody(1), bare: true}, nil)
+		err := c.do(channeltest.Bounded(t), call{op: "x", url: web.URL, in: 1, bare: true}, nil)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", answer, err)
 		}
@@ -297,7 +297,7 @@ func TestPeopleNotReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	dt := newDingTalk(instance, cfg, channels.Deps{}, quick())
-	defer dt.api.closeIdle()
+	defer dt.api.CloseIdle()
 	for a, kind := range map[string]channels.Kind{
 		`{"processQueryKey":"k","invalidStaffIdList":["0001"]}`:        channels.Rejected,
 		`{"processQueryKey":"k","flowControlledStaffIdList":["0001"]}`: channels.RateLimited,

@@ -118,16 +118,16 @@ func (t *DingTalk) ticket(ctx context.Context) (string, error) {
 		in.Subscriptions = append(in.Subscriptions, &sub{Type: typeCallback, Topic: payload.CardInstanceCallbackTopic})
 	}
 	var got payload.ConnectionEndpointResponse
-	err := t.api.do(ctx, call{op: op, url: t.cfg.APIBase + "/v1.0/gateway/connections/open", body: jsonBody(in), bare: true}, &got)
+	err := t.api.do(ctx, call{op: op, url: t.cfg.APIBase + "/v1.0/gateway/connections/open", in: in, bare: true}, &got)
 	if err != nil {
 		return "", err
 	}
 	u, err := url.Parse(got.Endpoint)
 	if err != nil || u.Host == "" || got.Ticket == "" {
-		return "", t.api.fail(op, channels.Temporary, errors.New("answer without an endpoint and a ticket"))
+		return "", t.api.Fail(op, channels.Temporary, errors.New("answer without an endpoint and a ticket"))
 	}
 	if u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(t.cfg.APIBase, "http://")) {
-		return "", t.api.fail(op, channels.Temporary, fmt.Errorf("the endpoint has the scheme %q; only wss is accepted", u.Scheme))
+		return "", t.api.Fail(op, channels.Temporary, fmt.Errorf("the endpoint has the scheme %q; only wss is accepted", u.Scheme))
 	}
 	q := u.Query()
 	q.Set("ticket", got.Ticket)
@@ -142,12 +142,12 @@ func (s *stream) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, resp, err := websocket.Dial(dctx, at, &websocket.DialOptions{HTTPClient: s.t.api.http})
+	ws, resp, err := websocket.Dial(dctx, at, &websocket.DialOptions{HTTPClient: s.t.api.HTTP()})
 	if err != nil {
 		if resp != nil && resp.StatusCode != 0 {
 			err = fmt.Errorf("the gateway answered with HTTP status %d", resp.StatusCode)
 		}
-		return nil, s.t.api.fail("connect", channels.Temporary, err)
+		return nil, s.t.api.Fail("connect", channels.Temporary, err)
 	}
 	ws.SetReadLimit(maxFrame)
 	return newConn(ctx, s.t, s.in, ws), nil

@@ -118,7 +118,7 @@ func (d *Discord) page(ctx context.Context, id, after string) ([]message, error)
 func (d *Discord) messages(op string, raw []byte) ([]message, error) {
 	var each []json.RawMessage
 	if err := json.Unmarshal(raw, &each); err != nil {
-		return nil, d.api.fail(op, channels.Temporary, fmt.Errorf("not a list of messages: %w", err))
+		return nil, d.api.Fail(op, channels.Temporary, fmt.Errorf("not a list of messages: %w", err))
 	}
 	page := make([]message, 0, len(each))
 	for _, raw := range each {

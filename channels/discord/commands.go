@@ -28,7 +28,7 @@ func (r *receiver) offerCommands(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-r.connected:
+	case <-r.connected.told:
 	}
 	wait := r.d.backoff()
 	for ctx.Err() == nil {
@@ -51,7 +51,7 @@ func (d *Discord) register(ctx context.Context) error {
 	app := d.me.Load().App
 	body, err := json.Marshal(menu(d.deps.Commands))
 	if err != nil {
-		return d.api.fail(op, channels.Rejected, err)
+		return d.api.Fail(op, channels.Rejected, err)
 	}
 	sum := sha256.Sum256(append([]byte(app+"\n"), body...))
 	want := hex.EncodeToString(sum[:])

@@ -15,13 +15,8 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 
 	"magpie/channels"
 	"magpie/channels/render"
@@ -50,6 +45,7 @@ var (
 	_ channels.MediaFetcher = (*Discord)(nil)
 	_ channels.Buttoner     = (*Discord)(nil)
 	_ channels.Checker      = (*Discord)(nil)
+	_ channels.Surveyor     = (*Discord)(nil)
 )
 
 // pace holds the pauses, so that tests can be quick.
@@ -71,6 +67,8 @@ func normalPace() pace {
 type self struct {
 	ID, Name string
 	App      string // application id
+	// Blind: the session was begun without the content intent.
+	Blind bool `json:",omitempty"`
 }
 
 // New is the channels.Factory of Discord.
@@ -119,39 +117,16 @@ func (d *Discord) Limits() channels.Limits {
 // could not be read.
 func (d *Discord) Skipped() uint64 { return d.skipped.Load() }
 
-// Flags of an application that may read what people write
-// (resources/application "Application Flags", read November 2026).
-const (
-	flagContent        = 1 << 18
-	flagContentLimited = 1 << 19
-)
-
-var errNoContent = errors.New("the bot may not read messages: switch on Message Content Intent in the Developer Portal (your application, Bot, Privileged Gateway Intents)")
-
-// Check asks Discord who the bot is, and whether it may read what people write.
+// Check asks Discord who the bot is.
 func (d *Discord) Check(ctx context.Context) error {
-	const op = "get application"
-	raw, err := d.api.call(ctx, request{op: op, method: "GET", url: discordgo.EndpointApplication("@me")})
-	if err != nil {
-		return err
-	}
-	var app struct {
-		ID    string `json:"id"`
-		Flags int    `json:"flags"`
-	}
-	if err := json.Unmarshal(raw, &app); err != nil || app.ID == "" {
-		return d.api.fail(op, channels.Temporary, fmt.Errorf("answer without an application: %w", err))
-	}
-	if app.Flags&(flagContent|flagContentLimited) == 0 {
-		return d.api.fail(op, channels.Rejected, errNoContent)
-	}
-	return nil
+	_, err := d.application(ctx)
+	return err
 }
 
 // Run receives until ctx ends. It returns an Unauthorized error when Discord
 // does not know the token, and a Rejected one when it does not grant what the
 // bot needs.
 func (d *Discord) Run(ctx context.Context, sink channels.Sink) error {
-	defer d.api.closeIdle()
+	defer d.api.CloseIdle()
 	return d.deps.Status.End(ctx, newReceiver(d, sink).run(ctx))
 }

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 )
 
 // Codes of Discord's JSON errors that are treated by themselves
@@ -69,86 +68,41 @@ func badField(err error, field string) bool {
 	return errors.As(err, &r) && r.code == codeBadForm && strings.Contains(r.fields, `"`+field+`"`)
 }
 
-// classify says what the caller should do about a call that failed.
-func (c *client) classify(r request, x *exchange, err error) error {
-	var limit *discordgo.RateLimitError
-	var rest *discordgo.RESTError
-	switch {
-	case errors.As(err, &limit):
-		e := c.fail(r.op, channels.RateLimited, &refusal{status: x.status, text: limit.Message})
-		e.RetryAfter = limit.RetryAfter
-		return e
-	case x.status == http.StatusTooManyRequests:
-		// Not the API itself: Cloudflare in front of it answers with a page.
-		e := c.fail(r.op, channels.RateLimited, &refusal{status: x.status, text: "too many requests from this address"})
-		if seconds, err := strconv.Atoi(x.header.Get("Retry-After")); err == nil {
-			e.RetryAfter = time.Duration(seconds) * time.Second
-		}
-		return e
-	case errors.As(err, &rest) && rest.Message != nil:
-		return c.refused(r, x.status, rest)
-	case x.status >= http.StatusInternalServerError:
-		return c.fail(r.op, ofStatus(r, x.status), fmt.Errorf("HTTP status %d", x.status))
-	case x.status == http.StatusRequestEntityTooLarge:
-		return c.fail(r.op, channels.TooLong, fmt.Errorf("HTTP status %d", x.status))
-	case x.status >= http.StatusMultipleChoices:
-		return c.fail(r.op, channels.Temporary, fmt.Errorf("HTTP status %d without an answer of the API; is api_base right?", x.status))
-	case x.wrote.Load() && r.sends:
-		return c.fail(r.op, channels.Ambiguous, c.clean(err))
+// judge reads an answer of the API.
+func (c *client) judge(a *rest.Answer) error {
+	switch a.Status {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+		return nil
 	}
-	return c.fail(r.op, channels.Temporary, c.clean(err))
-}
-
-// ofStatus: a server that fails has almost never sent the message, and outages
-// may last longer than a nonce holds. A gateway that gave up waiting is another
-// matter.
-func ofStatus(r request, status int) channels.Kind {
-	if status == http.StatusGatewayTimeout && r.sends {
-		return channels.Ambiguous
-	}
-	return channels.Temporary
-}
-
-func (c *client) refused(r request, status int, rest *discordgo.RESTError) error {
+	var no discordgo.APIErrorMessage
 	var more struct {
 		RetryAfter float64         `json:"retry_after"`
 		Errors     json.RawMessage `json:"errors"`
 	}
-	_ = json.Unmarshal(rest.ResponseBody, &more) // what is missing stays empty
-	refusal := &refusal{
-		status: status, code: rest.Message.Code,
-		text: strings.ReplaceAll(rest.Message.Message, c.token, "***"), fields: string(more.Errors),
+	r := &refusal{status: a.Status}
+	e := &channels.Error{Kind: rest.KindOf(a.Status), Err: r}
+	if err := json.Unmarshal(a.Body, &no); err != nil {
+		if a.Status != http.StatusTooManyRequests {
+			return rest.ErrNoAnswer
+		}
+		// Not the API itself: Cloudflare in front of it answers with a page.
+		r.text = "too many requests from this address"
+		return e
 	}
-	e := c.fail(r.op, channels.Rejected, refusal)
+	_ = json.Unmarshal(a.Body, &more) // what is missing stays empty
+	r.code, r.text, r.fields = no.Code, c.Redact(no.Message), string(more.Errors)
 	e.RetryAfter = time.Duration(more.RetryAfter * float64(time.Second))
 	switch {
-	case status == http.StatusUnauthorized, said(e, codeUnauthorized, codeBadToken):
+	case a.Status == http.StatusTooManyRequests:
+	case said(e, codeUnauthorized, codeBadToken):
 		e.Kind = channels.Unauthorized
 	case said(e, codeSlowmode, codeChannelWriteRate, codeServerWriteRate, codeOpeningDMsTooFast, codeServiceRate):
 		e.Kind = channels.RateLimited
-	case status == http.StatusRequestEntityTooLarge, said(e, codeTooLarge, codeFileTooLarge),
-		badField(e, "content") && strings.Contains(refusal.fields, "BASE_TYPE_MAX_LENGTH"):
+	case said(e, codeTooLarge, codeFileTooLarge),
+		badField(e, "content") && strings.Contains(r.fields, "BASE_TYPE_MAX_LENGTH"):
 		e.Kind = channels.TooLong
 	case said(e, codeCloudflare, codeOverloaded):
 		e.Kind = channels.Temporary
-	case status >= http.StatusInternalServerError:
-		e.Kind = ofStatus(r, status)
 	}
 	return e
-}
-
-// clean takes the URL out of an error: it may hold an interaction's token. The
-// cause that callers ask for by errors.Is is kept.
-func (c *client) clean(err error) error {
-	for {
-		var ue *url.Error
-		if !errors.As(err, &ue) {
-			break
-		}
-		err = ue.Err
-	}
-	if text := err.Error(); strings.Contains(text, c.token) {
-		return errors.New(strings.ReplaceAll(text, c.token, "***"))
-	}
-	return err
 }

@@ -89,8 +89,9 @@ func (r *receiver) begin(ctx context.Context, raw json.RawMessage) error {
 	if me.App == "" {
 		me.App = me.ID // true of every application made since 2016
 	}
+	me.Blind = r.session.Intents&contentIntent == 0
 	r.d.me.Store(&me)
-	r.session = session{ID: ready.Session, URL: ready.URL, Self: me}
+	r.session = session{ID: ready.Session, URL: ready.URL, Self: me, Intents: r.session.Intents}
 	r.seq.Store(1) // READY itself: what follows can be resumed
 	r.behind = true
 	r.keepSession(ctx)
@@ -102,7 +103,7 @@ func (r *receiver) begin(ctx context.Context, raw json.RawMessage) error {
 func (r *receiver) goOn(ctx context.Context) error {
 	r.ready = true
 	r.d.deps.Status.Connected()
-	r.known.Do(func() { close(r.connected) })
+	r.connected.tell()
 	if !r.behind {
 		return nil
 	}
@@ -208,7 +209,7 @@ func (d *Discord) parent(ctx context.Context, id string) (string, error) {
 	}
 	var info channelInfo
 	if err := json.Unmarshal(raw, &info); err != nil {
-		return "", d.api.fail("get channel", channels.Temporary, fmt.Errorf("not a channel: %w", err))
+		return "", d.api.Fail("get channel", channels.Temporary, fmt.Errorf("not a channel: %w", err))
 	}
 	if !isThread(info.Type) {
 		return "", nil

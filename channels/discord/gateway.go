@@ -31,8 +31,6 @@ const (
 )
 
 const (
-	// intents: what people write in guilds and private chats, and their guilds.
-	intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages | discordgo.IntentMessageContent
 	// maxFrame bounds a frame in bytes; the greeting of a large guild has some MB.
 	maxFrame = 32 << 20
 	// queued is how many events may wait for the sink before reading stops.
@@ -77,11 +75,11 @@ func (d *Discord) dial(ctx context.Context, address string, seq *atomic.Int64) (
 		u.Path = "/"
 	}
 	conn, _, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{
-		HTTPClient: through(d.api.transport),
+		HTTPClient: d.api.HTTP(),
 		HTTPHeader: http.Header{"User-Agent": {d.api.session.UserAgent}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connect to the gateway: %w", d.api.clean(err))
+		return nil, fmt.Errorf("connect to the gateway: %w", d.api.Clean(err))
 	}
 	conn.SetReadLimit(maxFrame)
 	g := &gateway{conn: conn, seq: seq, events: make(chan discordgo.Event, queued)}
@@ -131,10 +129,11 @@ func (g *gateway) write(ctx context.Context, op int, data any) error {
 	return wsjson.Write(ctx, g.conn, map[string]any{"op": op, "d": data})
 }
 
-func (g *gateway) identify(ctx context.Context, token string) error {
+func (g *gateway) identify(ctx context.Context, token string, intents int) error {
 	return g.write(ctx, opIdentify, map[string]any{
 		"token": token, "intents": intents, "large_threshold": 50,
 		"properties": map[string]string{"os": "linux", "browser": "magpie", "device": "magpie"},
+		"presence":   map[string]any{"since": nil, "activities": []any{}, "status": "online", "afk": false},
 	})
 }
 

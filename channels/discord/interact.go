@@ -150,7 +150,7 @@ func (d *Discord) notice(ctx context.Context, press, text string) error {
 	var p pressed
 	found, err := look(tctx, d.deps.Table, key, &p)
 	if err != nil {
-		return d.api.fail(op, channels.Temporary, fmt.Errorf("look for the press: %w", err))
+		return d.api.Fail(op, channels.Temporary, fmt.Errorf("look for the press: %w", err))
 	}
 	if !found {
 		return nil
@@ -159,7 +159,7 @@ func (d *Discord) notice(ctx context.Context, press, text string) error {
 		"content": cutNotice(text), "flags": discordgo.MessageFlagsEphemeral, "allowed_mentions": nobody(),
 	})
 	if err != nil {
-		return d.api.fail(op, channels.Rejected, err)
+		return d.api.Fail(op, channels.Rejected, err)
 	}
 	_, err = d.api.call(ctx, request{
 		op: op, method: http.MethodPost, url: discordgo.EndpointFollowupMessage(p.App, p.Token), body: body,

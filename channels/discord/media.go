@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -18,6 +17,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -80,7 +80,7 @@ func (d *Discord) sendFiles(ctx context.Context, msg chat.Outbound, ups []channe
 	case d.api.uploads <- struct{}{}:
 		defer func() { <-d.api.uploads }()
 	case <-ctx.Done():
-		return chat.MessageRef{}, d.api.fail(op, channels.Temporary, ctx.Err())
+		return chat.MessageRef{}, d.api.Fail(op, channels.Temporary, ctx.Err())
 	}
 	c := d.envelope(msg)
 	same := []string{msg.ID, strconv.Itoa(first)}
@@ -88,11 +88,7 @@ func (d *Discord) sendFiles(ctx context.Context, msg chat.Outbound, ups []channe
 	for i, up := range ups {
 		f, err := read(ctx, up, i)
 		if err != nil {
-			kind := channels.Temporary
-			if errors.Is(err, fs.ErrNotExist) {
-				kind = channels.Rejected
-			}
-			return chat.MessageRef{}, d.api.fail(op, kind, fmt.Errorf("read the file: %w", err))
+			return chat.MessageRef{}, d.api.Unreadable(op, err)
 		}
 		files = append(files, f)
 		c.Attachments = append(c.Attachments, fileInfo{i, f.name})
@@ -164,7 +160,7 @@ func (d *Discord) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, 
 	const op = "download"
 	var s source
 	if err := json.Unmarshal([]byte(a.Source), &s); err != nil {
-		return nil, d.api.fail(op, channels.Rejected, errors.New("the source is not one of Discord's"))
+		return nil, d.api.Fail(op, channels.Rejected, errors.New("the source is not one of Discord's"))
 	}
 	body, err := d.download(ctx, s.URL)
 	if channels.KindOf(err) != channels.Rejected || s.Message == "" {
@@ -186,7 +182,7 @@ func (d *Discord) refresh(ctx context.Context, s source) (string, error) {
 	}
 	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return "", d.api.fail(op, channels.Temporary, err)
+		return "", d.api.Fail(op, channels.Temporary, err)
 	}
 	for _, part := range append([]matter{m.matter}, m.forwarded()...) {
 		for _, a := range part.Attachments {
@@ -195,19 +191,15 @@ func (d *Discord) refresh(ctx context.Context, s source) (string, error) {
 			}
 		}
 	}
-	return "", d.api.fail(op, channels.Rejected, errors.New("the message has no such file any more"))
+	return "", d.api.Fail(op, channels.Rejected, errors.New("the message has no such file any more"))
 }
 
 func (d *Discord) download(ctx context.Context, address string) (io.ReadCloser, error) {
 	const op = "download"
 	if !d.trusted(address) {
-		return nil, d.api.fail(op, channels.Rejected, errors.New("the file is not on a server of Discord's"))
+		return nil, d.api.Fail(op, channels.Rejected, errors.New("the file is not on a server of Discord's"))
 	}
-	body, kind, err := channels.Download(ctx, through(d.api.transport), address)
-	if err != nil {
-		return nil, d.api.fail(op, kind, d.api.clean(err))
-	}
-	return body, nil
+	return d.api.Open(ctx, rest.Download{Op: op, URL: address})
 }
 
 // cdn is the server of files that have no address of their own: Discord's, or

@@ -23,7 +23,10 @@ const (
 	// sessionKept: Discord keeps the events of a session that is away for
 	// minutes; asking later is answered with "invalid session".
 	sessionKept = time.Hour
-	sessionKey  = "session"
+	// maxGuilds is how many guilds one connection serves (events/gateway
+	// "Sharding", read November 2026).
+	maxGuilds  = 2500
+	sessionKey = "session"
 )
 
 // session is what it takes to go on where a connection ended. It is kept while
@@ -35,6 +38,8 @@ type session struct {
 	Seq    int64  `json:"seq"`
 	Self   self   `json:"self"`
 	Behind bool   `json:"behind,omitempty"` // what was before it is not fetched yet
+	// Intents are those it was begun with, or is to be.
+	Intents int `json:"intents,omitempty"`
 }
 
 // receiver receives while Run runs. Its fields belong to the one goroutine
@@ -54,9 +59,19 @@ type receiver struct {
 		seq int64
 		at  time.Time
 	}
-	known     sync.Once
-	connected chan struct{} // closed when it is known for the first time who the bot is
+	connected *signal // it is known who the bot is
+	refused   refused
 }
+
+// signal is told once, however often it is told.
+type signal struct {
+	once sync.Once
+	told chan struct{}
+}
+
+func newSignal() *signal { return &signal{told: make(chan struct{})} }
+
+func (s *signal) tell() { s.once.Do(func() { close(s.told) }) }
 
 // notStored is what the sink refused: the event has to come again. What kind of
 // error the sink had says nothing about Discord, so it is not unwrapped.
@@ -67,7 +82,7 @@ func (n *notStored) Error() string {
 }
 
 func newReceiver(d *Discord, sink channels.Sink) *receiver {
-	r := &receiver{d: d, sink: sink, replies: &errgroup.Group{}, connected: make(chan struct{})}
+	r := &receiver{d: d, sink: sink, replies: &errgroup.Group{}, connected: newSignal()}
 	r.replies.SetLimit(maxReplies)
 	return r
 }
@@ -80,6 +95,7 @@ func (r *receiver) run(ctx context.Context) error {
 	r.load(ctx, wait)
 	wg.Go(func() { r.flush(ctx) })
 	wg.Go(func() { r.offerCommands(ctx) })
+	wg.Go(func() { r.tellLacks(ctx) })
 	defer r.save(ctx)
 	defer func() { _ = r.replies.Wait() }() // they return none
 	defer wg.Wait()
@@ -89,7 +105,7 @@ func (r *receiver) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err = r.explain(err); channels.Final(err) {
+		if err = r.explain(ctx, err); channels.Final(err) {
 			return err
 		}
 		r.d.deps.Status.Failed(err)
@@ -135,6 +151,10 @@ func (r *receiver) flushNow(ctx context.Context) {
 // connection lives one connection, from the greeting to its end.
 func (r *receiver) connection(ctx context.Context) error {
 	r.ready = false
+	if r.session.ID != "" && r.outdated(ctx) {
+		r.d.deps.Log.Info("the Message Content Intent is granted now: a new session is begun")
+		r.session = session{}
+	}
 	address, err := r.address(ctx)
 	if err != nil {
 		return err
@@ -152,7 +172,8 @@ func (r *receiver) connection(ctx context.Context) error {
 		err = g.resume(ctx, token, r.session.ID)
 	} else {
 		r.seq.Store(0)
-		err = g.identify(ctx, token)
+		r.session.Intents = r.intents(ctx)
+		err = g.identify(ctx, token, r.session.Intents)
 	}
 	if err != nil {
 		return fmt.Errorf("open the session: %w", err)
@@ -177,7 +198,7 @@ func (r *receiver) address(ctx context.Context) (string, error) {
 		URL string `json:"url"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || answer.URL == "" {
-		return "", r.d.api.fail("get gateway", channels.Temporary, errors.New("answer without an address"))
+		return "", r.d.api.Fail("get gateway", channels.Temporary, errors.New("answer without an address"))
 	}
 	return answer.URL, nil
 }
@@ -219,7 +240,7 @@ func (r *receiver) handle(ctx context.Context, g *gateway) error {
 }
 
 // explain turns the end of a connection into what follows from it.
-func (r *receiver) explain(err error) error {
+func (r *receiver) explain(ctx context.Context, err error) error {
 	const op = "gateway"
 	if errors.Is(err, errInvalid) {
 		r.session = session{}
@@ -232,11 +253,16 @@ func (r *receiver) explain(err error) error {
 	// topics/opcodes-and-status-codes "Gateway Close Event Codes", read November 2026.
 	switch c.code {
 	case 4004:
-		return r.d.api.fail(op, channels.Unauthorized, fmt.Errorf("the token is wrong or was reset; the Developer Portal gives a new one: %w", err))
+		return r.d.api.Fail(op, channels.Unauthorized, fmt.Errorf("the token is wrong or was reset; the Developer Portal gives a new one: %w", err))
 	case 4014:
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("%w: %w", errNoContent, err))
-	case 4010, 4011, 4012, 4013:
-		return r.d.api.fail(op, channels.Rejected, fmt.Errorf("Discord does not serve this bot over one connection of this version: %w", err))
+		if r.disallowed(ctx) {
+			return err
+		}
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("Discord refuses what every bot may ask for: %w", err))
+	case 4011:
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("the bot is in more than %d servers, and Discord demands several connections (shards) then, which this channel does not have: %w", maxGuilds, err))
+	case 4010, 4012, 4013:
+		return r.d.api.Fail(op, channels.Rejected, fmt.Errorf("Discord does not serve this bot over one connection of this version: %w", err))
 	case 4003, 4007, 4009:
 		r.session = session{}
 	}
@@ -249,6 +275,9 @@ func (r *receiver) recall(ctx context.Context) error {
 	defer cancel()
 	var s session
 	found, err := look(ctx, r.d.deps.Table, sessionKey, &s)
+	if err == nil {
+		_, err = look(ctx, r.d.deps.Table, refusedKey, &r.refused)
+	}
 	if err != nil {
 		return fmt.Errorf("read the last session: %w", err)
 	}

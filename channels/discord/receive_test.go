@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -124,10 +123,9 @@ func TestFatalCodes(t *testing.T) {
 	}{
 		4004: {channels.Unauthorized, "Developer Portal"},
 		4010: {channels.Rejected, "4010"},
-		4011: {channels.Rejected, "4011"},
+		4011: {channels.Rejected, "2500 servers"},
 		4012: {channels.Rejected, "4012"},
 		4013: {channels.Rejected, "4013"},
-		4014: {channels.Rejected, "Message Content Intent"},
 	} {
 		w := newWorld(t, nil)
 		status := channels.NewStatus(nil)
@@ -142,18 +140,6 @@ func TestFatalCodes(t *testing.T) {
 		if st := status.State(); !st.Stopped || st.Connected {
 			t.Errorf("%d: status %+v", code, st)
 		}
-	}
-}
-
-func TestContentIntentMissing(t *testing.T) {
-	w := newWorld(t, &fake.Options{NoContent: true})
-	d := w.channel(t, channels.Deps{})
-	err := d.Run(channeltest.Bounded(t), nil)
-	if channels.KindOf(err) != channels.Rejected || !errors.Is(err, errNoContent) {
-		t.Errorf("run: %v", err)
-	}
-	if err := d.Check(channeltest.Bounded(t)); !errors.Is(err, errNoContent) || channels.KindOf(err) != channels.Rejected {
-		t.Errorf("check: %v", err)
 	}
 }
 

@@ -130,7 +130,7 @@ func (d *Discord) create(ctx context.Context, at string, c create, files []*file
 		r.kind, r.body, err = form(c, files)
 	}
 	if err != nil {
-		return chat.MessageRef{}, d.api.fail(op, channels.Rejected, err)
+		return chat.MessageRef{}, d.api.Fail(op, channels.Rejected, err)
 	}
 	raw, err := d.api.call(ctx, r)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *Discord) create(ctx context.Context, at string, c create, files []*file
 		Channel string `json:"channel_id"`
 	}
 	if err := json.Unmarshal(raw, &sent); err != nil || sent.ID == "" {
-		return chat.MessageRef{}, d.api.fail(op, channels.Ambiguous, errors.New("answer without a message"))
+		return chat.MessageRef{}, d.api.Fail(op, channels.Ambiguous, errors.New("answer without a message"))
 	}
 	return chat.MessageRef{Channel: d.name, Chat: at, ID: sent.ID}, nil
 }
@@ -165,7 +165,7 @@ func (d *Discord) change(ctx context.Context, at, id string, e edit) error {
 	e.Mentions = nobody()
 	body, err := json.Marshal(e)
 	if err != nil {
-		return d.api.fail(op, channels.Rejected, err)
+		return d.api.Fail(op, channels.Rejected, err)
 	}
 	_, err = d.api.call(ctx, request{op: op, method: http.MethodPatch, url: discordgo.EndpointChannelMessage(at, id), body: body})
 	return err
@@ -220,7 +220,7 @@ func (d *Discord) ownReactions(ctx context.Context, ref chat.MessageRef) (mine [
 		} `json:"reactions"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, d.api.fail(op, channels.Temporary, err)
+		return nil, d.api.Fail(op, channels.Temporary, err)
 	}
 	for _, r := range m.Reactions {
 		if r.Me {

@@ -243,7 +243,7 @@ func TestFetchGoesNowhereElse(t *testing.T) {
 	}))
 	defer base.Close()
 	d := newDiscord(instance, Config{Token: "t.o.ken", APIBase: base.URL}, channels.Deps{}, quick())
-	defer d.api.closeIdle()
+	defer d.api.CloseIdle()
 	for _, address := range []string{
 		elsewhere.URL + "/x", base.URL + "/redirect", "file:///etc/passwd", "http://cdn.discordapp.com/x",
 		"https://cdn.discordapp.com.evil.example/x", "https://evil@cdn.discordapp.com/x", "https://cdn.discordapp.com:444/x", "", "://",

@@ -76,6 +76,7 @@ type Dispatcher struct {
 	opt    Options
 	gov    *governor
 	events chan chat.Event
+	left   chan *draft // messages to take away
 
 	mu      sync.Mutex
 	turns   map[string]*turn        // running turns by id
@@ -88,8 +89,8 @@ type Dispatcher struct {
 func New(ch channels.Channel, o *Options) *Dispatcher {
 	d := &Dispatcher{
 		ch: ch, limits: ch.Limits(),
-		events: make(chan chat.Event, eventBuffer),
-		turns:  map[string]*turn{}, claimed: map[string]time.Time{}, unsaved: map[string]chat.Receipt{},
+		events: make(chan chat.Event, eventBuffer), left: make(chan *draft, removals),
+		turns: map[string]*turn{}, claimed: map[string]time.Time{}, unsaved: map[string]chat.Receipt{},
 	}
 	if o != nil {
 		d.opt = *o
@@ -152,10 +153,10 @@ func (d *Dispatcher) Deliver(ctx context.Context, out chat.Outbound) error {
 	if err != nil {
 		return fmt.Errorf("deliver %q: %w", out.ID, err)
 	}
-	if err := d.finish(ctx, out, chat.Receipt{Began: began, Refs: job.progress.Refs}); err != nil {
+	if err := d.finish(ctx, out, chat.Receipt{Began: began, Refs: job.progress.Refs, Parts: job.parts()}); err != nil {
 		return fmt.Errorf("store the receipt of %q: %w", out.ID, err)
 	}
-	draft.forget(ctx)
+	job.draft.forget(ctx)
 	job.forget(ctx)
 	return nil
 }
@@ -178,7 +179,7 @@ func (d *Dispatcher) delivered(ctx context.Context, out chat.Outbound) (bool, er
 
 // finish stores the receipt: the one durable write of an ordinary message.
 func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, r chat.Receipt) error {
-	r.ID, r.Trace, r.At = out.ID, out.Trace, time.Now().UTC()
+	r.ID, r.Trace, r.Addr, r.At = out.ID, out.Trace, out.Addr, time.Now().UTC()
 	err := d.receipt(ctx, r)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,7 +203,10 @@ func (d *Dispatcher) finish(ctx context.Context, out chat.Outbound, r chat.Recei
 // giveUp leaves a receipt that says why, for those who ask what became of a
 // message. It is best effort: the dead letter is the record that counts.
 func (d *Dispatcher) giveUp(ctx context.Context, j *job, dead *Undeliverable) {
-	r := chat.Receipt{ID: j.out.ID, Trace: j.out.Trace, At: time.Now().UTC(), Refs: j.progress.Refs, Err: dead.Err.Error()}
+	r := chat.Receipt{
+		ID: j.out.ID, Trace: j.out.Trace, Addr: j.out.Addr, At: time.Now().UTC(),
+		Refs: j.progress.Refs, Parts: j.parts(), Err: dead.Err.Error(),
+	}
 	if err := d.receipt(ctx, r); err != nil {
 		d.opt.Log.WarnContext(ctx, "receipt of an undeliverable message not stored", "trace", j.out.Trace, "err", err)
 	}

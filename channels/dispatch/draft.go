@@ -3,15 +3,14 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"magpie/channels"
 	"magpie/channels/render"
 	"magpie/chat"
-	"magpie/internal/kv"
 )
 
 const (
@@ -20,7 +19,6 @@ const (
 	draftLife    = 24 * time.Hour         // in the table of drafts
 	draftTimeout = 20 * time.Second       // one call
 	noteTimeout  = 5 * time.Second        // one visit to the table, when the call has used up its time
-	finishTries  = 5                      // of the last edit, within 15 s to 2 min; then the answer goes by itself
 	draftWindow  = 8                      // times Limits.Text: how much source the first part may need
 )
 
@@ -38,8 +36,23 @@ type draft struct {
 	shown string
 	known bool // shown is what the chat shows
 	off   bool // given up for this turn
-	noted bool // ref is in the table of drafts
-	asked bool // the table of drafts was asked
+	table tableState
+	tempo tempo
+}
+
+// tableState is how a draft stands to the table of drafts.
+type tableState struct {
+	noted bool // it holds what is known
+	asked bool
+	// left: the message is to be taken away, and is not to be used for the
+	// answer. It may become true while the draft's turn is in a call.
+	left atomic.Bool
+}
+
+// tempo is how fast the platform is, and has to be.
+type tempo struct {
+	usual atomic.Int64  // nanoseconds of the last call that worked
+	spent time.Duration // from the answer's coming to the end of the turn's last call
 }
 
 // show brings the chat up to text, if nobody needs the place more. It reports
@@ -69,7 +82,7 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 		b.shown, b.known = part, true
 		b.d.opt.Count("edit")
 	case channels.KindOf(err) == channels.RateLimited:
-		b.d.gov.limited(b.addr, err)
+		b.d.gov.rest(b.addr, err)
 		return true
 	case b.worthwhile(channels.KindOf(err)):
 		return true
@@ -119,7 +132,16 @@ func (b *draft) put(ctx context.Context, text string) error {
 	if err := b.note(ctx); err != nil {
 		return err
 	}
-	return b.d.ch.(channels.Editor).Edit(ctx, b.ref, b.message(text))
+	return b.edit(ctx, b.message(text))
+}
+
+func (b *draft) edit(ctx context.Context, msg chat.Outbound) error {
+	began := time.Now()
+	err := repeatable(b.d.ch.(channels.Editor).Edit(ctx, b.ref, msg))
+	if err == nil {
+		b.tempo.usual.Store(int64(time.Since(began)))
+	}
+	return err
 }
 
 func (b *draft) message(text string) chat.Outbound {
@@ -142,7 +164,8 @@ func (b *draft) open(ctx context.Context, text string) (same bool, err error) {
 		return false, err
 	}
 	same = b.doubt.IsZero()
-	b.ref, b.doubt, b.noted = ref, time.Time{}, false
+	b.tempo.usual.Store(int64(time.Since(began)))
+	b.ref, b.doubt, b.table.noted = ref, time.Time{}, false
 	return same, b.note(ctx)
 }
 
@@ -170,49 +193,39 @@ func (b *draft) doubtful() bool {
 // there reports that the chat shows the draft, or may.
 func (b *draft) there() bool { return b.ref.ID != "" || b.doubtful() }
 
-// resolve asks the platform, by a repeat, for the message of a draft that may
-// have been sent. When it cannot be had, the draft counts as not sent.
-func (b *draft) resolve(ctx context.Context, text string) error {
-	if !b.doubtful() {
-		return nil
-	}
-	of := b.message(text).Meta
-	err := b.d.try(ctx, of, callTimeout, func(ctx context.Context) error {
-		_, err := b.open(ctx, text)
-		return err
-	})
-	if _, dead := errors.AsType[*Undeliverable](err); dead || refused(err) {
-		b.d.opt.Log.WarnContext(ctx, "a draft may have been left behind", "channel", b.d.ch.Name(), "trace", b.trace, "err", err)
-		return nil
-	}
-	return err
-}
-
 // draftNote is what the table keeps of a draft.
 type draftNote struct {
 	chat.MessageRef
 	Doubt time.Time `json:"doubt,omitzero"`
+	Left  bool      `json:"left,omitzero"`
 }
 
 // note stores where the draft stands.
 func (b *draft) note(ctx context.Context) error {
-	if b.noted {
+	if b.table.noted {
 		return nil
 	}
-	value, err := json.Marshal(draftNote{b.ref, b.doubt})
+	if err := b.store(ctx, draftNote{b.ref, b.doubt, b.table.left.Load()}); err != nil {
+		return err
+	}
+	b.table.noted = true
+	return nil
+}
+
+func (b *draft) store(ctx context.Context, n draftNote) error {
+	value, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("encode the draft of turn %q: %w", b.turn, err)
 	}
 	if _, err := b.d.opt.Drafts.Update(ctx, b.turn, value, 0, draftLife); err != nil {
 		return fmt.Errorf("store the draft of turn %q: %w", b.turn, err)
 	}
-	b.noted = true
 	return nil
 }
 
 // recall looks for a draft of this turn from before a crash, once.
 func (b *draft) recall(ctx context.Context) error {
-	if b.asked || b.ref.ID != "" {
+	if b.table.asked || b.ref.ID != "" {
 		return nil
 	}
 	var n draftNote
@@ -220,147 +233,10 @@ func (b *draft) recall(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for a draft of turn %q: %w", b.turn, err)
 	}
-	b.asked, b.noted = true, found
+	b.table.asked, b.table.noted = true, found
 	if found {
 		b.ref, b.doubt = n.MessageRef, n.Doubt
+		b.table.left.Store(n.Left)
 	}
 	return nil
-}
-
-// settle turns the draft into the first step of the job, or takes it away
-// when that step is no text or the message cannot be edited any more.
-func (b *draft) settle(ctx context.Context, j *job) error {
-	if b == nil || j.progress.Done > 0 {
-		return nil
-	}
-	if len(j.steps) == 0 || len(j.steps[0].files) > 0 {
-		b.remove(ctx)
-		return nil
-	}
-	msg := j.message(0, j.steps[0])
-	if err := b.resolve(ctx, msg.Text); err != nil {
-		return fmt.Errorf("ask for the draft: %w", err)
-	}
-	if b.ref.ID == "" {
-		return nil // the answer goes by itself
-	}
-	if !b.known || b.shown != msg.Text || len(msg.Buttons) > 0 || b.d.limits.Seal {
-		switch err := b.finish(ctx, msg); {
-		case err == nil:
-		case refused(err):
-			b.remove(ctx)
-			return nil
-		default:
-			return err
-		}
-	}
-	j.progress = progress{Done: 1, Refs: []chat.MessageRef{b.ref}}
-	if len(j.steps) == 1 {
-		return nil
-	}
-	if err := j.keep(ctx); err != nil {
-		return fmt.Errorf("note the draft as sent: %w", err)
-	}
-	return nil
-}
-
-func (b *draft) meta() chat.Meta { return chat.Meta{Addr: b.addr, Trace: b.trace} }
-
-// finish makes the last edit. When it keeps failing it counts as refused: what
-// changes messages may be down where what sends them is not, and the answer
-// must not wait for it.
-func (b *draft) finish(ctx context.Context, msg chat.Outbound) error {
-	fails := 0
-	return b.d.try(ctx, b.meta(), draftTimeout, func(ctx context.Context) error {
-		err := repeatable(b.d.ch.(channels.Editor).Edit(ctx, b.ref, msg))
-		if err == nil || channels.KindOf(err) != channels.Temporary {
-			return err
-		}
-		if fails++; fails == finishTries {
-			return &channels.Error{Channel: b.d.ch.Name(), Op: "edit", Kind: channels.Rejected, Err: err}
-		}
-		return err
-	})
-}
-
-// repeatable makes an ambiguous failure an ordinary one, for calls that may be
-// made twice without anybody seeing it.
-func repeatable(err error) error {
-	if err != nil && channels.KindOf(err) == channels.Ambiguous {
-		return &channels.Error{Op: "repeat", Kind: channels.Temporary, Err: err}
-	}
-	return err
-}
-
-// remove deletes the draft's message and forgets it. Best effort: what cannot
-// be deleted stays, as the start of an answer that somebody may have read.
-func (b *draft) remove(ctx context.Context) {
-	if err := b.resolve(ctx, "…"); err != nil {
-		b.d.opt.Log.WarnContext(ctx, "draft not found", "channel", b.d.ch.Name(), "trace", b.trace, "err", err)
-		return
-	}
-	if b.ref.ID == "" {
-		b.forget(ctx)
-		return
-	}
-	if del, ok := b.d.ch.(channels.Deleter); ok {
-		err := b.d.try(ctx, b.meta(), callTimeout, func(ctx context.Context) error {
-			return repeatable(del.Delete(ctx, b.ref))
-		})
-		if err != nil {
-			b.d.opt.Log.WarnContext(ctx, "draft not deleted", "channel", b.d.ch.Name(), "trace", b.trace, "err", err)
-		}
-	}
-	b.forget(ctx)
-	b.ref = chat.MessageRef{}
-}
-
-// forget drops the note about the draft: its message is final now.
-func (b *draft) forget(ctx context.Context) {
-	if b == nil {
-		return
-	}
-	if err := b.d.opt.Drafts.Delete(ctx, b.turn); err != nil {
-		b.d.opt.Log.WarnContext(ctx, "draft not forgotten", "channel", b.d.ch.Name(), "trace", b.trace, "err", err)
-	}
-}
-
-// sweep takes away drafts that an earlier process left and nobody finished.
-func (d *Dispatcher) sweep(ctx context.Context) {
-	if _, ok := d.ch.(channels.Editor); !ok || !d.opt.Stream {
-		return
-	}
-	left, err := kv.List(ctx, d.opt.Drafts, "")
-	if err != nil {
-		d.opt.Log.WarnContext(ctx, "drafts of an earlier run not read", "channel", d.ch.Name(), "err", err)
-		return
-	}
-	if len(left) == 0 || sleep(ctx, orphanGrace) != nil {
-		return
-	}
-	for _, e := range left {
-		d.sweepOne(ctx, e.Key)
-	}
-}
-
-// sweepOne stands in for the lost turn meanwhile, so that a final message that
-// comes just now waits and finds the draft gone.
-func (d *Dispatcher) sweepOne(ctx context.Context, key string) {
-	t := newTurn(d, chat.Event{Turn: key})
-	d.mu.Lock()
-	_, running := d.turns[key]
-	_, claimed := d.claimed[key]
-	if !running && !claimed {
-		d.turns[key] = t
-	}
-	d.mu.Unlock()
-	if running || claimed {
-		return
-	}
-	defer t.leave()
-	if err := t.draft.recall(ctx); err != nil || t.draft.ref.Channel != d.ch.Name() {
-		return // another channel's, or gone by now
-	}
-	t.draft.addr = chat.Address{Channel: t.draft.ref.Channel, Chat: t.draft.ref.Chat}
-	t.draft.remove(ctx)
 }

@@ -138,6 +138,9 @@ func (j *job) sendFiles(ctx context.Context, msg chat.Outbound, files []channels
 		more, err := j.upload(ctx, alone, []channels.Upload{f})
 		switch {
 		case err == nil:
+			for _, ref := range more {
+				j.unplanned(ref, chat.Part{Files: []chat.Attachment{f.Attachment}})
+			}
 			refs = append(refs, more...)
 		case refused(err):
 			notes = append(notes, j.note(f.Attachment, j.say("the platform refused the file", "平台拒绝了这个文件")))
@@ -153,6 +156,7 @@ func (j *job) sendFiles(ctx context.Context, msg chat.Outbound, files []channels
 	if err != nil {
 		return refs, verdict(err)
 	}
+	j.unplanned(ref, chat.Part{Text: msg.Text})
 	return append(refs, ref), nil
 }
 

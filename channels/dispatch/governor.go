@@ -62,6 +62,7 @@ type governor struct {
 type chatRate struct {
 	bucket *rate.Limiter
 	until  time.Time // the platform asked for silence until then
+	rests  time.Time // until then it takes no edits, drafts and signs
 	// undrafted: it refused a draft that is no message.
 	undrafted atomic.Bool
 }
@@ -142,14 +143,14 @@ func (g *governor) count(n int) {
 }
 
 // spareEdit takes a place for an edit, if there is one that no message needs:
-// one more stays in the chat's bucket (where that holds two) and a quarter of
-// the channel's.
+// two more stay in the chat's bucket (where that holds three), one for the last
+// edit and one for the answer in its place, and a quarter of the channel's.
 func (g *governor) spareEdit(a chat.Address) bool {
 	c := g.chat(a)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	return g.quiet(c, now) && roomFor(c.bucket, now, float64(min(c.bucket.Burst()-1, 1))) &&
+	return g.quiet(c, now) && roomFor(c.bucket, now, float64(min(c.bucket.Burst()-1, 2))) &&
 		c.bucket.AllowN(now, 1) && g.all.AllowN(now, 1)
 }
 
@@ -166,7 +167,7 @@ func (g *governor) spareCall(a chat.Address) bool {
 // quiet reports that the platform is content and that nobody waits for a
 // place; g.mu is held.
 func (g *governor) quiet(c *chatRate, now time.Time) bool {
-	return g.waiting == 0 && !now.Before(c.until) && !now.Before(g.until) && !now.Before(g.slowed) && roomFor(g.all, now, float64(g.all.Burst()/4))
+	return g.waiting == 0 && !now.Before(c.until) && !now.Before(c.rests) && !now.Before(g.until) && !now.Before(g.slowed) && roomFor(g.all, now, float64(g.all.Burst()/4))
 }
 
 func roomFor(l *rate.Limiter, now time.Time, leave float64) bool {
@@ -196,6 +197,37 @@ func (g *governor) limited(a chat.Address, err error) {
 	if g.base != rate.Inf {
 		g.all.SetLimitAt(now, max(g.all.Limit()/2, g.base/slowest))
 	}
+}
+
+// rest learns from the refusal of a call that shows no message: the chat gets no
+// more of them for as long as the platform says, and messages as before, which
+// platforms count apart. A limit of the whole bot is for messages too.
+func (g *governor) rest(a chat.Address, err error) {
+	after, global := channels.Limit(err)
+	if global {
+		g.limited(a, err)
+	}
+	if after <= 0 {
+		after = unknownWait
+	}
+	c := g.chat(a)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if rests := now.Add(after); rests.After(c.rests) {
+		c.rests = rests
+	}
+	if slowed := now.Add(recoverTime); slowed.After(g.slowed) {
+		g.slowed = slowed
+	}
+}
+
+// resting is for how long the chat takes no edits.
+func (g *governor) resting(a chat.Address) time.Duration {
+	c := g.chat(a)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(time.Until(c.rests), 0)
 }
 
 // worked learns from a success: without refusals the channel recovers.
@@ -234,7 +266,7 @@ func (g *governor) chat(a chat.Address) *chatRate {
 func (g *governor) dropIdle() {
 	now := time.Now()
 	for a, c := range g.chats {
-		if now.After(c.until) && roomFor(c.bucket, now, float64(c.bucket.Burst()-1)) {
+		if now.After(c.until) && now.After(c.rests) && roomFor(c.bucket, now, float64(c.bucket.Burst()-1)) {
 			delete(g.chats, a)
 		}
 	}

@@ -25,6 +25,8 @@ type job struct {
 	steps    []step
 	progress progress
 	kept     bool // the progress stands in the store
+	// other is what messages hold that are no step as it was planned, by their id.
+	other map[string]chat.Part
 }
 
 // step is one text, or one group of files with its caption.
@@ -43,6 +45,7 @@ const keepProgress = 72 * time.Hour
 type progress struct {
 	Done int               `json:"done"` // steps that are finished
 	Refs []chat.MessageRef `json:"refs,omitempty"`
+	Of   []int             `json:"of,omitempty"`   // the steps that the last Refs belong to
 	Lost []int             `json:"lost,omitempty"` // finished steps that could not be sent
 }
 
@@ -89,7 +92,7 @@ func (j *job) walk(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		j.progress.Refs = append(j.progress.Refs, refs...)
+		j.progress.add(n, refs)
 		j.progress.Done = max(j.progress.Done, n+1)
 		j.progress.Lost = slices.Concat(lost, again[min(i+1, len(again)):])
 		if len(j.steps) > 1 && (j.progress.Done < len(j.steps) || len(j.progress.Lost) > 0) {
@@ -316,6 +319,7 @@ func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]
 		ref, err := j.d.send(ctx, piece)
 		switch {
 		case err == nil:
+			j.unplanned(ref, chat.Part{Text: piece.Text})
 			refs = append(refs, ref)
 			i++
 		case kept(err):
@@ -344,5 +348,8 @@ func (j *job) asFile(ctx context.Context, msg chat.Outbound, tooLong error) ([]c
 	file := textFile(msg.Text)
 	msg.Text = ""
 	refs, err := j.upload(ctx, msg, []channels.Upload{file})
+	for _, ref := range refs {
+		j.unplanned(ref, chat.Part{Text: file.Text})
+	}
 	return refs, verdict(err)
 }

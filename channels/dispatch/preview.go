@@ -77,7 +77,7 @@ func (b *draft) preview(ctx context.Context, text string) (again bool) {
 	}
 	switch channels.KindOf(err) {
 	case channels.RateLimited:
-		b.d.gov.limited(b.addr, err)
+		b.d.gov.rest(b.addr, err)
 	case channels.Rejected:
 		b.d.gov.chat(b.addr).undrafted.Store(true)
 		b.shown, b.known, b.brief = "", false, time.Time{}

@@ -43,6 +43,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			return nil
 		case ev := <-d.events:
 			d.handle(ctx, ev, &wg)
+		case b := <-d.left:
+			wg.Go(func() { b.clear(ctx) })
 		}
 	}
 }
@@ -77,7 +79,7 @@ func turnKey(ev chat.Event) string {
 }
 
 // turn is what the chat sees of a running turn. One goroutine runs it and
-// alone touches draft; the rest is shared.
+// alone touches draft; turnState is shared.
 type turn struct {
 	d     *Dispatcher
 	key   string
@@ -89,10 +91,17 @@ type turn struct {
 	done  chan struct{} // closed when run has ended
 	draft draft
 
+	turnState
+}
+
+// turnState is what others tell a turn, and it them.
+type turnState struct {
 	mu    sync.Mutex
 	text  string
 	ended bool
 	waits bool // for a person: no sign of work
+	over  bool // run is about to end and touches draft no more
+	gone  bool // its answer did not wait for it
 }
 
 func newTurn(d *Dispatcher, ev chat.Event) *turn {
@@ -134,7 +143,7 @@ func (t *turn) state() (text string, ended bool) {
 }
 
 func (t *turn) run(ctx context.Context) {
-	defer t.leave()
+	defer t.leave(ctx)
 	typing, every := t.typing()
 	defer typing.Stop()
 	edit := time.NewTimer(0)
@@ -175,6 +184,8 @@ func (t *turn) run(ctx context.Context) {
 // next time. It reports whether that is for the sake of the text; else it is for
 // a draft that would go by itself.
 func (t *turn) show(ctx context.Context, next *time.Timer) (again bool) {
+	ctx, end := t.courtesy(ctx, draftGrace)
+	defer end()
 	rests := !t.draft.brief.IsZero() && t.waiting() // a question stands below it, or has taken its place
 	if text, _ := t.state(); !rests && t.draft.show(ctx, text) {
 		next.Reset(t.draft.pause())
@@ -187,13 +198,47 @@ func (t *turn) show(ctx context.Context, next *time.Timer) (again bool) {
 }
 
 // leave forgets the turn, unless Deliver took it over and will.
-func (t *turn) leave() {
+func (t *turn) leave(ctx context.Context) {
 	t.d.mu.Lock()
 	if t.d.turns[t.key] == t {
 		delete(t.d.turns, t.key)
 	}
 	t.d.mu.Unlock()
+	t.mu.Lock()
+	t.over = true
+	gone := t.gone
+	t.mu.Unlock()
+	if gone && t.draft.there() {
+		t.draft.leave(ctx)
+	}
 	close(t.done)
+}
+
+// abandon gives a turn up whose last call does not end: what it has shown is
+// taken away when it does. It reports false when it has ended after all.
+func (t *turn) abandon(ctx context.Context) bool {
+	t.mu.Lock()
+	t.gone = !t.over
+	gone := t.gone
+	t.mu.Unlock()
+	if !gone {
+		return false
+	}
+	t.draft.table.left.Store(true)
+	b := &draft{d: t.d, turn: t.key, addr: t.addr} // t's own is in use
+	if err := b.recall(ctx); err != nil {
+		b.d.opt.Log.WarnContext(ctx, "draft not read", "turn", t.key, "err", err)
+		return true
+	}
+	b.table.left.Store(true)
+	b.table.noted = false
+	if b.ref.Channel == "" {
+		b.ref = chat.MessageRef{Channel: t.addr.Channel, Chat: t.addr.Chat}
+	}
+	if err := b.note(ctx); err != nil {
+		b.d.opt.Log.WarnContext(ctx, "abandoned draft not noted", "turn", t.key, "err", err)
+	}
+	return true
 }
 
 // expire waits for the final message of a turn that is over, and takes the
@@ -208,7 +253,7 @@ func (t *turn) expire(ctx context.Context) {
 	case <-ctx.Done():
 	case <-t.taken:
 	case <-grace.C:
-		t.draft.remove(ctx)
+		t.draft.remove(ctx, callTimeout)
 	}
 }
 
@@ -227,22 +272,32 @@ func (t *turn) showTyping(ctx context.Context) {
 	if t.waiting() || !t.d.gov.spareCall(t.addr) {
 		return
 	}
+	ctx, end := t.courtesy(ctx, 0)
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 	defer cancel()
+	err := t.d.ch.(channels.Typer).Typing(ctx, t.addr)
+	if channels.KindOf(err) == channels.RateLimited {
+		t.d.gov.rest(t.addr, err)
+	}
+}
+
+// courtesy is the context of a call for which an answer does not wait longer
+// than that.
+func (t *turn) courtesy(ctx context.Context, longer time.Duration) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	shown := make(chan struct{})
 	wg.Go(func() {
 		select {
-		case <-t.taken: // the answer must not wait for a courtesy
+		case <-t.taken:
+			_ = sleep(ctx, longer)
 			cancel()
-		case <-shown:
+		case <-ctx.Done():
 		}
 	})
-	err := t.d.ch.(channels.Typer).Typing(ctx, t.addr)
-	close(shown)
-	wg.Wait()
-	if channels.KindOf(err) == channels.RateLimited {
-		t.d.gov.limited(t.addr, err)
+	return ctx, func() {
+		cancel()
+		wg.Wait()
 	}
 }
 
@@ -251,6 +306,9 @@ const (
 	// and the call would cost as much as the answer itself.
 	typingDelay   = 300 * time.Millisecond
 	typingTimeout = 10 * time.Second
+	// draftGrace: a draft that arrives after the answer would stand beside it
+	// until it goes by itself.
+	draftGrace = 300 * time.Millisecond
 )
 
 // claim takes the draft of the turn that out is the answer of: from here on
@@ -268,11 +326,8 @@ func (d *Dispatcher) claim(ctx context.Context, out chat.Outbound) (*draft, erro
 	d.claimed[out.Turn] = time.Now()
 	d.mu.Unlock()
 	if t != nil {
-		close(t.taken)
-		select {
-		case <-t.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if gone, err := t.take(ctx); err != nil || gone {
+			return nil, err
 		}
 		if t.draft.there() {
 			return &t.draft, nil
@@ -285,7 +340,32 @@ func (d *Dispatcher) claim(ctx context.Context, out chat.Outbound) (*draft, erro
 	if err := b.recall(ctx); err != nil || !b.there() {
 		return nil, err
 	}
+	if b.table.left.Load() {
+		b.leave(ctx)
+		return nil, nil
+	}
 	return b, nil
+}
+
+// take ends the turn for its answer, which waits for a call of the turn, but not
+// for long. gone: such a call goes on, and its message is not for the answer.
+func (t *turn) take(ctx context.Context) (gone bool, err error) {
+	began := time.Now()
+	close(t.taken)
+	patience := time.NewTimer(t.draft.grace(finalPatience))
+	defer patience.Stop()
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-patience.C:
+		if t.abandon(ctx) {
+			return true, nil
+		}
+		<-t.done
+	}
+	t.draft.tempo.spent = time.Since(began)
+	return false, nil
 }
 
 // forgetOldest drops the older half of the claimed turns; d.mu is held.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -63,7 +64,7 @@ func buttonRow(row []chat.Button) object {
 
 // mustEncode writes what consists of strings, numbers, maps and slices only.
 func mustEncode(v any) string {
-	data, err := encode(v)
+	data, err := rest.Encode(v)
 	if err != nil {
 		panic(err)
 	}

@@ -1,16 +1,17 @@
 package feishu
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"regexp"
 	"strconv"
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 )
 
 // refusal is an answer with a code that is not 0.
@@ -87,32 +88,22 @@ func refused(err error, codes ...int) bool {
 	return false
 }
 
-func (c *client) fail(op string, kind channels.Kind, err error) *channels.Error {
-	return &channels.Error{Channel: c.name, Op: op, Kind: kind, Err: err}
-}
-
-// unreadable is an upload whose file could not be read.
-func (c *client) unreadable(op string, err error) error {
-	kind := channels.Temporary
-	if errors.Is(err, fs.ErrNotExist) {
-		kind = channels.Rejected
-	}
-	return c.fail(op, kind, fmt.Errorf("read the file: %w", err))
-}
-
 var (
 	subCode = regexp.MustCompile(`ErrCode: ?(\d{1,9})`)
 	tokens  = regexp.MustCompile(`\b[tua]-[A-Za-z0-9_.-]{16,}`)
 )
 
+// redact takes whatever looks like a token of the platform out of a text, too.
+func (c *client) redact(text string) string { return tokens.ReplaceAllString(c.Redact(text), "***") }
+
 // judge says what an answer means; nil is success.
-func (c *client) judge(x *exchange, resp *http.Response, raw []byte) error {
+func (c *client) judge(answer *rest.Answer) error {
 	var a struct {
 		Code *int   `json:"code"`
 		Msg  string `json:"msg"`
 	}
-	if err := json.Unmarshal(raw, &a); err != nil || a.Code == nil {
-		return c.speechless(x, resp.StatusCode)
+	if err := json.Unmarshal(answer.Body, &a); err != nil || a.Code == nil {
+		return rest.ErrNoAnswer
 	}
 	if *a.Code == 0 {
 		return nil
@@ -125,42 +116,14 @@ func (c *client) judge(x *exchange, resp *http.Response, raw []byte) error {
 	switch {
 	case r.code == codeCard && kinds[r.sub] == channels.TooLong:
 		kind = channels.TooLong
-	case ok:
-	case resp.StatusCode == http.StatusTooManyRequests:
-		kind = channels.RateLimited
-	case resp.StatusCode >= http.StatusInternalServerError:
-		kind = ofStatus(x, resp.StatusCode)
-	default:
-		kind = channels.Rejected
+	case !ok:
+		kind = rest.KindOf(answer.Status)
 	}
-	e := c.fail(x.op, kind, r)
+	e := &channels.Error{Kind: kind, Err: r}
 	if kind == channels.RateLimited {
-		e.RetryAfter = patience(r.code, resp.Header)
+		e.RetryAfter = patience(r.code, answer.Header)
 	}
 	return e
-}
-
-// speechless is an answer that is not the platform's.
-func (c *client) speechless(x *exchange, status int) error {
-	err := fmt.Errorf("HTTP status %d without an answer of the open platform", status)
-	switch {
-	case status >= http.StatusInternalServerError:
-		return c.fail(x.op, ofStatus(x, status), err)
-	case status == http.StatusTooManyRequests:
-		return c.fail(x.op, channels.RateLimited, err)
-	case status == http.StatusRequestEntityTooLarge:
-		return c.fail(x.op, channels.TooLong, err)
-	}
-	return c.fail(x.op, channels.Temporary, fmt.Errorf("%w; is api_base right?", err))
-}
-
-// ofStatus: a server that fails has almost never sent the message; a gateway
-// that gave up waiting is another matter.
-func ofStatus(x *exchange, status int) channels.Kind {
-	if status == http.StatusGatewayTimeout && x.sends {
-		return channels.Ambiguous
-	}
-	return channels.Temporary
 }
 
 // patience is how long the platform wants to be left alone.
@@ -168,10 +131,8 @@ func patience(code int, h http.Header) time.Duration {
 	if code == 99991403 { // the month's calls are used up
 		return quotaPause
 	}
-	for _, name := range []string{"x-ogw-ratelimit-reset", "Retry-After"} {
-		if s, err := strconv.Atoi(h.Get(name)); err == nil && s > 0 {
-			return min(time.Duration(s)*time.Second, quotaPause)
-		}
+	if s, err := strconv.Atoi(h.Get("x-ogw-ratelimit-reset")); err == nil && s > 0 {
+		return min(time.Duration(s)*time.Second, quotaPause)
 	}
-	return time.Second
+	return min(cmp.Or(rest.RetryAfter(h), time.Second), quotaPause)
 }

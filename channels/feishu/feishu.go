@@ -143,7 +143,7 @@ func (f *Feishu) Check(ctx context.Context) error {
 	if have, err := f.scopes(ctx); err == nil {
 		for _, l := range without(have) {
 			if l.vital {
-				return f.api.fail("application/scopes", channels.Rejected, errors.New(l.String()))
+				return f.api.Fail("application/scopes", channels.Rejected, errors.New(l.String()))
 			}
 		}
 	}
@@ -162,13 +162,13 @@ func (f *Feishu) whoAmI(ctx context.Context) (*bot, error) {
 	raw, err := f.api.call(ctx, request{op: op, method: http.MethodGet, path: "/open-apis/bot/v3/info"})
 	if err != nil {
 		if channels.KindOf(err) == channels.Rejected {
-			return nil, f.api.fail(op, channels.Rejected, fmt.Errorf("is the bot ability added to the app and a version published? %w", err))
+			return nil, f.api.Fail(op, channels.Rejected, fmt.Errorf("is the bot ability added to the app and a version published? %w", err))
 		}
 		return nil, err
 	}
 	var me bot
 	if err := json.Unmarshal(raw, &me); err != nil || me.OpenID == "" {
-		return nil, f.api.fail(op, channels.Temporary, errors.New("answer without an open_id"))
+		return nil, f.api.Fail(op, channels.Temporary, errors.New("answer without an open_id"))
 	}
 	return &me, nil
 }
@@ -177,7 +177,7 @@ func (f *Feishu) whoAmI(ctx context.Context) (*bot, error) {
 // platform does not know the credentials, and a Rejected one when the app may
 // not hold a long connection.
 func (f *Feishu) Run(ctx context.Context, sink channels.Sink) error {
-	defer f.api.closeIdle()
+	defer f.api.CloseIdle()
 	err := f.connect(ctx)
 	if err == nil && ctx.Err() == nil {
 		in := newIntake(f, sink)

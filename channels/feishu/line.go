@@ -1,7 +1,6 @@
 package feishu
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +88,7 @@ func (f *Feishu) session(ctx context.Context, in *intake, wait *channels.Backoff
 	_ = l.conn.CloseNow() // it may be gone already
 	running.Wait()
 	l.answers.Wait()
-	return f.api.fail("connection", channels.Temporary, f.api.clean(context.Cause(ctx)))
+	return f.api.Fail("connection", channels.Temporary, f.api.Clean(context.Cause(ctx)))
 }
 
 // dial asks for an address and connects to it.
@@ -102,9 +101,9 @@ func (f *Feishu) dial(ctx context.Context, in *intake) (*line, error) {
 	}
 	at, err := url.Parse(end.URL)
 	if err != nil || at.Host == "" {
-		return nil, f.api.fail("endpoint", channels.Temporary, errors.New("the platform's address for the connection is none"))
+		return nil, f.api.Fail("endpoint", channels.Temporary, errors.New("the platform's address for the connection is none"))
 	}
-	conn, resp, err := websocket.Dial(ctx, end.URL, &websocket.DialOptions{HTTPClient: f.api.http})
+	conn, resp, err := websocket.Dial(ctx, end.URL, &websocket.DialOptions{HTTPClient: f.api.HTTP()})
 	if err != nil {
 		return nil, f.handshake(resp, err)
 	}
@@ -138,12 +137,7 @@ type lineConfig struct {
 // endpoint asks where to connect.
 func (f *Feishu) endpoint(ctx context.Context) (*endpoint, error) {
 	const op = "endpoint"
-	body, err := json.Marshal(map[string]string{"AppID": f.cfg.AppID, "AppSecret": string(f.cfg.AppSecret)})
-	if err != nil {
-		return nil, f.api.fail(op, channels.Rejected, err)
-	}
-	x := exchange{op: op, method: http.MethodPost, url: f.cfg.APIBase + endpointPath, contentType: jsonType, body: bytes.NewReader(body)}
-	raw, err := f.api.do(ctx, &x)
+	raw, err := f.api.bare(ctx, op, endpointPath, map[string]string{"AppID": f.cfg.AppID, "AppSecret": string(f.cfg.AppSecret)})
 	if err != nil {
 		return nil, f.lineRefused(err)
 	}
@@ -151,7 +145,7 @@ func (f *Feishu) endpoint(ctx context.Context) (*endpoint, error) {
 		Data *endpoint `json:"data"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || answer.Data == nil || answer.Data.URL == "" {
-		return nil, f.api.fail(op, channels.Temporary, errors.New("answer without an address"))
+		return nil, f.api.Fail(op, channels.Temporary, errors.New("answer without an address"))
 	}
 	return answer.Data, nil
 }
@@ -164,13 +158,13 @@ func (f *Feishu) lineRefused(err error) error {
 	}
 	switch r.code {
 	case codeBusy, codeInternal:
-		return f.api.fail("endpoint", channels.Temporary, r)
+		return f.api.Fail("endpoint", channels.Temporary, r)
 	case codeTooMany:
-		return f.api.fail("endpoint", channels.Temporary, fmt.Errorf("the app has 50 connections already, the most there can be: %w", r))
+		return f.api.Fail("endpoint", channels.Temporary, fmt.Errorf("the app has 50 connections already, the most there can be: %w", r))
 	case codeAuth:
-		return f.api.fail("endpoint", channels.Unauthorized, fmt.Errorf("app_id or app_secret is wrong: %w", r))
+		return f.api.Fail("endpoint", channels.Unauthorized, fmt.Errorf("app_id or app_secret is wrong: %w", r))
 	case codeForbidden:
-		return f.api.fail("endpoint", channels.Rejected, fmt.Errorf("the app may not hold a long connection; choose it in the developer console under Events & Callbacks: %w", r))
+		return f.api.Fail("endpoint", channels.Rejected, fmt.Errorf("the app may not hold a long connection; choose it in the developer console under Events & Callbacks: %w", r))
 	}
 	return err
 }
@@ -179,7 +173,7 @@ func (f *Feishu) lineRefused(err error) error {
 func (f *Feishu) handshake(resp *http.Response, err error) error {
 	const op = "handshake"
 	if resp == nil {
-		return f.api.fail(op, channels.Temporary, f.api.clean(err))
+		return f.api.Fail(op, channels.Temporary, f.api.Clean(err))
 	}
 	code, bad := strconv.Atoi(resp.Header.Get("Handshake-Status"))
 	if bad != nil {
@@ -187,11 +181,11 @@ func (f *Feishu) handshake(resp *http.Response, err error) error {
 	}
 	r := &refusal{code: code, text: f.api.redact(resp.Header.Get("Handshake-Msg"))}
 	if code == codeForbidden {
-		return f.lineRefused(f.api.fail(op, channels.Rejected, r))
+		return f.lineRefused(f.api.Fail(op, channels.Rejected, r))
 	}
 	// 514 here means that the ticket of the address was not taken: a new
 	// address is asked for, and that says whether the secret is wrong.
-	return f.api.fail(op, channels.Temporary, r)
+	return f.api.Fail(op, channels.Temporary, r)
 }
 
 func (l *line) configure(c *lineConfig) {

@@ -1,14 +1,11 @@
 package feishu
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"path"
@@ -16,9 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -122,16 +119,13 @@ func (f *Feishu) upload(ctx context.Context, s shape, up channels.Upload) (strin
 		name = s.form
 	}
 	r := request{op: "image/create", method: http.MethodPost, path: "/open-apis/im/v1/images"}
-	form := &form{up: up, field: "image", name: name, values: [][2]string{{"image_type", "message"}}}
+	form := &rest.Form{File: up, Field: "image", Name: name, Values: [][2]string{{"image_type", "message"}}}
 	if s.form != "image" {
 		r.op, r.path = "file/create", "/open-apis/im/v1/files"
-		form.field, form.values = "file", [][2]string{{"file_type", s.kind}, {"file_name", name}}
+		form.Field, form.Values = "file", [][2]string{{"file_type", s.kind}, {"file_name", name}}
 		if ms := up.Duration.Milliseconds(); ms > 0 && s.form != "file" {
-			form.values = append(form.values, [2]string{"duration", strconv.FormatInt(ms, 10)})
+			form.Values = append(form.Values, [2]string{"duration", strconv.FormatInt(ms, 10)})
 		}
-	}
-	if err := form.write(); err != nil {
-		return "", f.api.fail(r.op, channels.Rejected, err)
 	}
 	r.form = form
 	raw, err := f.api.call(ctx, r)
@@ -143,105 +137,9 @@ func (f *Feishu) upload(ctx context.Context, s shape, up channels.Upload) (strin
 		File  string `json:"file_key"`
 	}
 	if err := json.Unmarshal(raw, &made); err != nil || made.Image+made.File == "" {
-		return "", f.api.fail(r.op, channels.Temporary, errors.New("answer without a key"))
+		return "", f.api.Fail(r.op, channels.Temporary, errors.New("answer without a key"))
 	}
 	return made.Image + made.File, nil
-}
-
-// form is a multipart body around a file that is streamed.
-type form struct {
-	up          channels.Upload
-	field, name string
-	values      [][2]string
-
-	head, tail []byte
-	boundary   string
-}
-
-// write makes what stands before and after the file.
-func (m *form) write() error {
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for _, v := range m.values {
-		if err := w.WriteField(v[0], v[1]); err != nil {
-			return err
-		}
-	}
-	if _, err := w.CreateFormFile(m.field, m.name); err != nil {
-		return err
-	}
-	head := b.Len()
-	if err := w.Close(); err != nil {
-		return err
-	}
-	m.head, m.tail, m.boundary = b.Bytes()[:head], b.Bytes()[head:], w.Boundary()
-	return nil
-}
-
-func (m *form) contentType() string {
-	return mime.FormatMediaType("multipart/form-data", map[string]string{"boundary": m.boundary})
-}
-
-// size is the length of the body, 0 when the file's is not known.
-func (m *form) size() int64 {
-	if m.up.Size <= 0 {
-		return 0
-	}
-	return int64(len(m.head)) + m.up.Size + int64(len(m.tail))
-}
-
-// open begins the body anew.
-func (m *form) open(ctx context.Context) (*body, error) {
-	file, err := m.up.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b := &body{file: file}
-	b.all = io.MultiReader(bytes.NewReader(m.head), watched{b}, bytes.NewReader(m.tail))
-	return b, nil
-}
-
-// body is read by the connection, which may go on for a moment after the call
-// is over: from finish on it gives nothing.
-type body struct {
-	all io.Reader
-
-	mu     sync.Mutex
-	file   io.ReadCloser // nil = over
-	broken error
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.file == nil {
-		return 0, errOver
-	}
-	return b.all.Read(p)
-}
-
-var errOver = errors.New("the call is over")
-
-// finish closes the file, and returns what was wrong with the file itself.
-func (b *body) finish() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.file != nil {
-		_ = b.file.Close() // it was only read
-		b.file = nil
-	}
-	return b.broken
-}
-
-// watched tells a file's own errors from those of the connection.
-type watched struct{ *body }
-
-func (w watched) Read(p []byte) (int, error) {
-	n, err := w.file.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		w.broken = err
-	}
-	return n, err
 }
 
 // source names an inbound file: Attachment.Source.
@@ -265,11 +163,11 @@ func (f *Feishu) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, e
 	const op = "message/resource"
 	m := sourceShape.FindStringSubmatch(a.Source)
 	if m == nil {
-		return nil, f.api.fail(op, channels.Rejected, fmt.Errorf("%q is no source of a file", a.Source))
+		return nil, f.api.Fail(op, channels.Rejected, fmt.Errorf("%q is no source of a file", a.Source))
 	}
 	body, err := f.api.download(ctx, op, messagePath(m[1])+"/resources/"+url.PathEscape(m[2]), url.Values{"type": {m[3]}})
 	if refused(err, codeNoFiles) {
-		return nil, f.api.fail(op, channels.Rejected, fmt.Errorf("feishu gives out no files of cards and forwarded messages: %w", err))
+		return nil, f.api.Fail(op, channels.Rejected, fmt.Errorf("feishu gives out no files of cards and forwarded messages: %w", err))
 	}
 	return body, err
 }

@@ -52,7 +52,7 @@ func (f *Feishu) items(ctx context.Context, r request) ([]item, error) {
 		Items []item `json:"items"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Items) == 0 {
-		return nil, f.api.fail(r.op, channels.Rejected, errors.New("the platform shows no such message"))
+		return nil, f.api.Fail(r.op, channels.Rejected, errors.New("the platform shows no such message"))
 	}
 	return answer.Items, nil
 }

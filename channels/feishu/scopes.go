@@ -71,7 +71,7 @@ func (f *Feishu) scopes(ctx context.Context) ([]string, error) {
 		} `json:"scopes"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, f.api.fail("application/scopes", channels.Temporary, err)
+		return nil, f.api.Fail("application/scopes", channels.Temporary, err)
 	}
 	var have []string
 	for _, s := range answer.Scopes {

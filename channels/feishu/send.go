@@ -29,7 +29,7 @@ const (
 // hour.
 func (f *Feishu) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, error) {
 	if sizeOf(msg.Text) > maxText {
-		return chat.MessageRef{}, f.api.fail("message/create", channels.TooLong, fmt.Errorf("text is over %d bytes", maxText))
+		return chat.MessageRef{}, f.api.Fail("message/create", channels.TooLong, fmt.Errorf("text is over %d bytes", maxText))
 	}
 	send := f.sendText
 	if msg.Draft {
@@ -138,7 +138,7 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 	prefix, _, _ := strings.Cut(msg.Addr.Chat, "_")
 	idType, ok := idTypes[prefix]
 	if !ok {
-		return "", f.api.fail("message/create", channels.Rejected, fmt.Errorf("chat %q is no id of a chat (oc_…) or person (ou_…)", msg.Addr.Chat))
+		return "", f.api.Fail("message/create", channels.Rejected, fmt.Errorf("chat %q is no id of a chat (oc_…) or person (ou_…)", msg.Addr.Chat))
 	}
 	id, err := f.create(ctx, idType, msg.Addr.Chat, body)
 	if refused(err, codeNoPerson) && idType == "open_id" {
@@ -183,7 +183,7 @@ func (f *Feishu) put(ctx context.Context, r request) (string, error) {
 		ID string `json:"message_id"`
 	}
 	if err := json.Unmarshal(raw, &sent); err != nil || sent.ID == "" {
-		return "", f.api.fail(r.op, channels.Ambiguous, errors.New("answer without a message"))
+		return "", f.api.Fail(r.op, channels.Ambiguous, errors.New("answer without a message"))
 	}
 	return sent.ID, nil
 }
@@ -251,7 +251,7 @@ func (f *Feishu) AnswerPress(ctx context.Context, _ chat.Address, ans chat.Answe
 		return err
 	}
 	if err := f.deps.Table.Delete(ctx, "buttons."+ans.Message); err != nil {
-		return f.api.fail("press", channels.Temporary, err)
+		return f.api.Fail("press", channels.Temporary, err)
 	}
 	return nil
 }

@@ -205,7 +205,7 @@ func TestErrorKinds(t *testing.T) {
 		{fake.Fault{Code: 2200, Status: 500, Msg: "internal error"}, want{channels.Temporary, 0}},
 		{fake.Fault{Code: 77777, Status: 503, Msg: "?"}, want{channels.Temporary, 0}},
 		{fake.Fault{Status: 504, Page: true}, want{channels.Ambiguous, 0}},
-		{fake.Fault{Status: 200, Page: true}, want{channels.Temporary, 0}},
+		{fake.Fault{Status: 200, Page: true}, want{channels.Ambiguous, 0}},
 		{fake.Fault{Drop: true}, want{channels.Ambiguous, 0}},
 		{fake.Fault{Status: 200, Code: 230002, Msg: "outside the group"}, want{channels.Rejected, 0}},
 		{fake.Fault{Code: 230022, Msg: "sensitive"}, want{channels.Rejected, 0}},
@@ -236,16 +236,16 @@ func TestToken(t *testing.T) {
 	now := time.Now()
 	f := w.channel(t, channels.Deps{Now: func() time.Time { return now }})
 	mustSend(t, f, outbound(at(ann), "1", "one"))
-	first := f.api.token.value
+	first := f.api.Token().Current()
 	w.RevokeTokens()
 	mustSend(t, f, outbound(at(ann), "2", "two"))
-	second := f.api.token.value
+	second := f.api.Token().Current()
 	if first == second {
 		t.Error("the token is the same")
 	}
 	now = now.Add(2*time.Hour - tokenMargin)
 	mustSend(t, f, outbound(at(ann), "3", "three"))
-	if f.api.token.value == second {
+	if f.api.Token().Current() == second {
 		t.Error("a token at its end is still used")
 	}
 	w.RevokeTokens()

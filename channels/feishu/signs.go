@@ -210,7 +210,7 @@ func (f *Feishu) react(ctx context.Context, message, emoji string) (id string, e
 		ID string `json:"reaction_id"`
 	}
 	if err := json.Unmarshal(raw, &made); err != nil || made.ID == "" {
-		return "", f.api.fail("reaction/create", channels.Temporary, fmt.Errorf("answer without an id: %w", err))
+		return "", f.api.Fail("reaction/create", channels.Temporary, fmt.Errorf("answer without an id: %w", err))
 	}
 	return made.ID, nil
 }
@@ -248,7 +248,7 @@ func (f *Feishu) ownReaction(ctx context.Context, message, emoji string) (string
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return "", f.api.fail("reaction/list", channels.Temporary, err)
+		return "", f.api.Fail("reaction/list", channels.Temporary, err)
 	}
 	for _, i := range answer.Items {
 		if i.Operator.Type == "app" && i.Operator.ID == f.cfg.AppID {
@@ -271,7 +271,7 @@ func (f *Feishu) React(ctx context.Context, ref chat.MessageRef, emoji string) e
 	if emoji != "" {
 		name, ok := emojis[emoji]
 		if !ok {
-			return f.api.fail("reaction/create", channels.Rejected, fmt.Errorf("no reaction for %q", emoji))
+			return f.api.Fail("reaction/create", channels.Rejected, fmt.Errorf("no reaction for %q", emoji))
 		}
 		_, err := f.react(ctx, ref.ID, name)
 		return err

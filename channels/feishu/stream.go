@@ -103,7 +103,7 @@ func (f *Feishu) make(ctx context.Context, uuid string, c *card) (string, error)
 		return string(have.Value), nil
 	}
 	if !errors.Is(err, kv.ErrNotFound) {
-		return "", f.api.fail("card/create", channels.Temporary, err)
+		return "", f.api.Fail("card/create", channels.Temporary, err)
 	}
 	raw, err := f.api.call(ctx, request{
 		op: "card/create", method: http.MethodPost, path: cardsPath, body: object{"type": "card_json", "data": c.json()},
@@ -122,10 +122,10 @@ func (f *Feishu) make(ctx context.Context, uuid string, c *card) (string, error)
 		ID string `json:"card_id"`
 	}
 	if err := json.Unmarshal(raw, &made); err != nil || made.ID == "" {
-		return "", f.api.fail("card/create", channels.Temporary, errors.New("answer without a card"))
+		return "", f.api.Fail("card/create", channels.Temporary, errors.New("answer without a card"))
 	}
 	if _, err := f.deps.Table.Update(ctx, "card."+uuid, []byte(made.ID), 0, uuidLife); err != nil {
-		return "", f.api.fail("card/create", channels.Temporary, err)
+		return "", f.api.Fail("card/create", channels.Temporary, err)
 	}
 	return made.ID, nil
 }
@@ -135,7 +135,7 @@ func (f *Feishu) make(ctx context.Context, uuid string, c *card) (string, error)
 func (f *Feishu) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
 	const op = "message/edit"
 	if sizeOf(msg.Text) > maxText {
-		return f.api.fail(op, channels.TooLong, fmt.Errorf("text is over %d bytes", maxText))
+		return f.api.Fail(op, channels.TooLong, fmt.Errorf("text is over %d bytes", maxText))
 	}
 	form, err := f.formOf(ctx, ref.ID)
 	if err != nil {
@@ -145,7 +145,7 @@ func (f *Feishu) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outboun
 	case form == formCard:
 		err = f.editCard(ctx, ref.ID, msg)
 	case len(msg.Buttons) > 0:
-		return f.api.fail(op, channels.Rejected, errors.New("a plain message cannot get buttons"))
+		return f.api.Fail(op, channels.Rejected, errors.New("a plain message cannot get buttons"))
 	case form == formPost:
 		err = f.rewrite(ctx, ref.ID, formPost, render.FeishuPost(msg.Text))
 	default:
@@ -167,7 +167,7 @@ func (f *Feishu) formOf(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if items[0].Deleted {
-		return "", f.api.fail("message/get", channels.Rejected, errors.New("the message was taken back"))
+		return "", f.api.Fail("message/get", channels.Rejected, errors.New("the message was taken back"))
 	}
 	return f.cards.formed(id, items[0].Kind), nil
 }
@@ -229,7 +229,7 @@ func (f *Feishu) entityOf(ctx context.Context, message string) (*entity, error) 
 		ID string `json:"card_id"`
 	}
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return nil, f.api.fail("card/id", channels.Temporary, err)
+		return nil, f.api.Fail("card/id", channels.Temporary, err)
 	}
 	if found.ID == "" {
 		f.cards.entities.put(message, nil)

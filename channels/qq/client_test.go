@@ -21,7 +21,7 @@ func TestCodes(t *testing.T) {
 		kind  channels.Kind
 	}{
 		{fake.Fault{Status: 400, Code: 12002, Text: "RequestInvalid"}, channels.Rejected},
-		{fake.Fault{Status: 404, Page: true}, channels.Rejected},
+		{fake.Fault{Status: 404, Page: true}, channels.Temporary},
 		{fake.Fault{Status: 403, Code: 11253, Text: "ErrorCheckAppPrivilegeNotPass"}, channels.Rejected},
 		{fake.Fault{Status: 400, Code: 40054002, Text: "机器人被禁言"}, channels.Rejected},
 		{fake.Fault{Status: 400, Code: 40034006, Text: "消息内容违规"}, channels.Rejected},
@@ -30,10 +30,10 @@ func TestCodes(t *testing.T) {
 		{fake.Fault{Status: 400, Code: 11265, Text: "ErrorRobotHasBaned"}, channels.Unauthorized},
 		{fake.Fault{Status: 400, Code: 11298, Text: "接口访问源IP不在白名单"}, channels.Unauthorized},
 		{fake.Fault{Status: 401, Code: 11243, Text: "ErrorCheckTokenNotPass", Times: 2}, channels.Unauthorized},
-		{fake.Fault{Status: 401, Page: true, Times: 2}, channels.Unauthorized},
+		{fake.Fault{Status: 401, Page: true}, channels.Temporary}, // not the platform said it,
 		{fake.Fault{Status: 500, Code: 11252, Text: "ErrorCheckAppPrivilegeFailed"}, channels.Temporary},
 		{fake.Fault{Status: 400, Code: 50055001, Text: "消息发送异常，请稍后重试"}, channels.Temporary},
-		{fake.Fault{Status: 504, Page: true}, channels.Temporary},
+		{fake.Fault{Status: 504, Page: true}, channels.Ambiguous},
 		{fake.Fault{Status: 200, Code: 12002, Text: "an error in a success"}, channels.Rejected},
 		{fake.Fault{Status: 302, Page: true}, channels.Temporary},
 		{fake.Fault{Status: 200, Page: true}, channels.Ambiguous},
@@ -85,7 +85,7 @@ func TestSessionLimit(t *testing.T) {
 	q := plainQQ(t)
 	q.cfg.APIBase, q.cfg.TokenBase = web.URL, web.URL
 	q = newQQ("main", q.cfg, channels.Deps{}, quick())
-	defer q.api.closeIdle()
+	defer q.api.CloseIdle()
 	_, err := q.gatewayURL(channeltest.Bounded(t), true)
 	var e *channels.Error
 	if !errors.As(err, &e) || e.Kind != channels.RateLimited || e.RetryAfter != time.Minute {

@@ -1,14 +1,15 @@
 package qq
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 )
 
 // refusal is the platform's answer to a call that it did not carry out.
@@ -77,39 +78,36 @@ func auditCodes() []int { return []int{304023, 304024} }
 // goneCodes: the message to recall is not there (any more).
 func goneCodes() []int { return []int{306001, 306002} }
 
-func (c *client) fail(op string, kind channels.Kind, err error) *channels.Error {
-	return &channels.Error{Channel: c.name, Op: op, Kind: kind, Err: err}
-}
-
-// classify says what the caller should do about a refusal.
-func (c *client) classify(op string, r *refusal, after time.Duration) *channels.Error {
-	r.text = c.clean(r.text)
-	e := c.fail(op, channels.Rejected, r)
+// judge reads an answer: an error code counts whatever the status says, and
+// what waits for an audit counts as taken.
+func (c *client) judge(a *rest.Answer) error {
+	var no struct {
+		Code    int    `json:"code"`
+		ErrCode int    `json:"err_code"`
+		Message string `json:"message"`
+	}
+	err := json.Unmarshal(a.Body, &no)
+	r := &refusal{status: a.Status, code: cmp.Or(no.Code, no.ErrCode), text: c.Redact(no.Message)}
 	has := func(codes []int) bool { return slices.Contains(codes, r.code) }
+	good := a.Status/100 == 2
 	switch {
-	case has(badTokenCodes()), has(badClientCodes()), r.status == http.StatusUnauthorized:
+	case good && len(a.Body) == 0, has(auditCodes()), err == nil && good && r.code == 0:
+		return nil
+	case err != nil, a.Status < http.StatusBadRequest && r.code == 0:
+		return rest.ErrNoAnswer
+	}
+	e := &channels.Error{Kind: rest.KindOf(a.Status), Err: r}
+	switch {
+	case has(badTokenCodes()), has(badClientCodes()), a.Status == http.StatusUnauthorized:
 		e.Kind = channels.Unauthorized
-	case has(tooLongCodes()), r.status == http.StatusRequestEntityTooLarge:
+	case has(tooLongCodes()):
 		e.Kind = channels.TooLong
 	case has(busyCodes()):
 		e.Kind = channels.Temporary
 	case has(quotaCodes()), has(windowCodes()): // may come with status 429
-	case has(tooFastCodes()), r.status == http.StatusTooManyRequests:
-		e.Kind, e.RetryAfter = channels.RateLimited, after
-	case r.status >= http.StatusInternalServerError:
-		e.Kind = channels.Temporary // a repeat has the same msg_seq
-	case r.status < http.StatusBadRequest && r.code == 0:
-		e.Kind = channels.Temporary // no answer of the API
+		e.Kind = channels.Rejected
+	case has(tooFastCodes()):
+		e.Kind = channels.RateLimited
 	}
 	return e
-}
-
-// clean takes the secrets out of a text.
-func (c *client) clean(text string) string {
-	for _, secret := range []string{string(c.secret), c.tokens.now()} {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "***")
-		}
-	}
-	return text
 }

@@ -128,13 +128,13 @@ func (c *connection) open(ctx context.Context) (beat time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	token, err := c.q.api.tokens.get(ctx)
+	token, err := c.q.api.Token().Get(ctx)
 	if err != nil {
 		return 0, err
 	}
-	c.ws, _, err = websocket.Dial(ctx, at, &websocket.DialOptions{HTTPClient: c.q.api.http})
+	c.ws, _, err = websocket.Dial(ctx, at, &websocket.DialOptions{HTTPClient: c.q.api.HTTP()})
 	if err != nil {
-		return 0, fmt.Errorf("connect to the gateway: %w", c.q.api.cause(err))
+		return 0, fmt.Errorf("connect to the gateway: %w", c.q.api.Clean(err))
 	}
 	c.ws.SetReadLimit(maxFrame)
 	var hello dto.WSHelloData
@@ -342,9 +342,9 @@ func (c *connection) judge(err error, refused *int) error {
 	}
 	code := int(websocket.CloseStatus(err))
 	kind, why := fatal(code)
-	err = c.q.api.cause(err)
+	err = c.q.api.Clean(err)
 	if why != "" {
-		return c.q.api.fail(op, kind, fmt.Errorf("%s: close code %d", why, code))
+		return c.q.api.Fail(op, kind, fmt.Errorf("%s: close code %d", why, code))
 	}
 	badToken := code == errs.WSCodeBackendAuthenticationFail || code == codeCannotCreate
 	anew := badToken || errors.Is(err, errSession) || code >= 4900 && code <= 4913 ||
@@ -355,13 +355,13 @@ func (c *connection) judge(err error, refused *int) error {
 		c.s.ID, c.s.Seq = "", 0
 	}
 	if badToken {
-		c.q.api.tokens.evict(c.q.api.tokens.now())
+		c.q.api.Token().Evict(c.q.api.Token().Current())
 		// A new token has just been given and is refused again.
 		if *refused++; *refused > 2 && code == errs.WSCodeBackendAuthenticationFail {
-			return c.q.api.fail(op, channels.Unauthorized, fmt.Errorf("the gateway refuses new tokens: close code %d", code))
+			return c.q.api.Fail(op, channels.Unauthorized, fmt.Errorf("the gateway refuses new tokens: close code %d", code))
 		}
 	}
-	return c.q.api.fail(op, channels.Temporary, err)
+	return c.q.api.Fail(op, channels.Temporary, err)
 }
 
 // gatewayURL asks where to connect. fresh: a session will be begun, of which
@@ -373,10 +373,10 @@ func (q *QQ) gatewayURL(ctx context.Context, fresh bool) (string, error) {
 		return "", err
 	}
 	if at.URL == "" {
-		return "", q.api.fail(op, channels.Temporary, errors.New("answer without an address"))
+		return "", q.api.Fail(op, channels.Temporary, errors.New("answer without an address"))
 	}
 	if l := at.SessionStartLimit; fresh && l.Total > 0 && l.Remaining == 0 {
-		e := q.api.fail(op, channels.RateLimited, errors.New("no more sessions can be begun today"))
+		e := q.api.Fail(op, channels.RateLimited, errors.New("no more sessions can be begun today"))
 		e.RetryAfter = min(time.Duration(l.ResetAfter)*time.Millisecond, time.Hour)
 		return "", e
 	}

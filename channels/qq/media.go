@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -17,6 +16,7 @@ import (
 	"github.com/tencent-connect/botgo/dto"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -57,10 +57,10 @@ type upload struct {
 // after it is claimed in the ledger.
 func (q *QQ) SendMedia(ctx context.Context, msg chat.Outbound, files []channels.Upload) ([]chat.MessageRef, error) {
 	if len(files) != 1 {
-		return nil, q.api.fail("files", channels.Rejected, fmt.Errorf("%d files in one message, QQ takes one", len(files)))
+		return nil, q.api.Fail("files", channels.Rejected, fmt.Errorf("%d files in one message, QQ takes one", len(files)))
 	}
 	if !known(msg.Addr.Chat) {
-		return nil, q.api.fail("files", channels.Rejected, fmt.Errorf("%q is no chat of QQ", msg.Addr.Chat))
+		return nil, q.api.Fail("files", channels.Rejected, fmt.Errorf("%q is no chat of QQ", msg.Addr.Chat))
 	}
 	f := files[0]
 	kept := msg.Text + "\n📎 " + path.Base("/"+f.Name)
@@ -113,7 +113,7 @@ func (q *QQ) upload(ctx context.Context, chatID string, f channels.Upload) (info
 func (q *QQ) uploadURL(ctx context.Context, chatID string, up upload, f channels.Upload) (string, error) {
 	at, err := q.deps.Public(ctx, f)
 	if err != nil {
-		return "", q.api.fail("files", channels.Temporary, fmt.Errorf("put the file where QQ can fetch it: %w", err))
+		return "", q.api.Fail("files", channels.Temporary, fmt.Errorf("put the file where QQ can fetch it: %w", err))
 	}
 	up.URL = at
 	return q.bring(ctx, chatID, up)
@@ -128,22 +128,16 @@ func (q *QQ) bring(ctx context.Context, chatID string, up upload) (string, error
 	switch {
 	case refusedWith(err, mediaCodes()) && up.URL == "":
 		// The bytes are there and it cannot use them: no repeat will help.
-		return "", q.api.fail("files", channels.Rejected, errors.Unwrap(err))
+		return "", q.api.Fail("files", channels.Rejected, errors.Unwrap(err))
 	case err == nil && got.Info == "":
-		return "", q.api.fail("files", channels.Temporary, errors.New("answer without file_info"))
+		return "", q.api.Fail("files", channels.Temporary, errors.New("answer without file_info"))
 	}
 	return got.Info, err
 }
 
 // encode reads a file as base64.
 func (q *QQ) encode(ctx context.Context, f channels.Upload) (string, error) {
-	fail := func(err error) (string, error) {
-		kind := channels.Temporary
-		if errors.Is(err, fs.ErrNotExist) {
-			kind = channels.Rejected
-		}
-		return "", q.api.fail("files", kind, fmt.Errorf("read the file: %w", err))
-	}
+	fail := func(err error) (string, error) { return "", q.api.Unreadable("files", err) }
 	r, err := f.Open(ctx)
 	if err != nil {
 		return fail(err)
@@ -157,7 +151,7 @@ func (q *QQ) encode(ctx context.Context, f channels.Upload) (string, error) {
 		return fail(err)
 	}
 	if n > maxFile {
-		return "", q.api.fail("files", channels.TooLong, fmt.Errorf("more than %d bytes", maxFile))
+		return "", q.api.Fail("files", channels.TooLong, fmt.Errorf("more than %d bytes", maxFile))
 	}
 	if err := enc.Close(); err != nil {
 		return fail(err)
@@ -192,27 +186,14 @@ func (q *QQ) fetchable(at string) error {
 	return fmt.Errorf("host %q is not one of QQ's", u.Hostname())
 }
 
-// maxHops is how many redirects a download follows.
-const maxHops = 3
-
 // Fetch opens an inbound file by the address that came with the message; the
 // platform lets it expire after some hours. The context must last until the
 // file is read.
 func (q *QQ) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, error) {
 	const op = "download"
 	if err := q.fetchable(a.Source); err != nil {
-		return nil, q.api.fail(op, channels.Rejected, err)
+		return nil, q.api.Fail(op, channels.Rejected, err)
 	}
-	h := *q.api.http
-	h.CheckRedirect = func(next *http.Request, via []*http.Request) error {
-		if len(via) > maxHops {
-			return errors.New("too many redirects")
-		}
-		return q.fetchable(next.URL.String())
-	}
-	body, kind, err := channels.Download(ctx, &h, a.Source)
-	if err != nil {
-		return nil, q.api.fail(op, kind, q.api.cause(err))
-	}
-	return body, nil
+	follow := func(next *http.Request) error { return q.fetchable(next.URL.String()) }
+	return q.api.Open(ctx, rest.Download{Op: op, URL: a.Source, Bare: true, Follow: follow})
 }

@@ -234,5 +234,5 @@ func TestFetchFollowsOnlyThePlatform(t *testing.T) {
 			_ = body.Close()
 		}
 	}
-	q.api.closeIdle()
+	q.api.CloseIdle()
 }

@@ -33,10 +33,10 @@ func (q *QQ) keep(ctx context.Context, op string, msg chat.Outbound, text string
 			return nil
 		})
 		if err != nil {
-			return q.api.fail(op, channels.Temporary, err)
+			return q.api.Fail(op, channels.Temporary, err)
 		}
 	}
-	return q.api.fail(op, channels.Rejected, q.reason(msg))
+	return q.api.Fail(op, channels.Rejected, q.reason(msg))
 }
 
 func (a *account) keep(m missed) {
@@ -124,7 +124,7 @@ func indexOf(all []missed, id string) int {
 // recognised and another one is not taken for it.
 func (q *QQ) tell(ctx context.Context, chatID, text string) error {
 	if n := q.measure(text); n > maxText {
-		return q.api.fail("messages", channels.TooLong, fmt.Errorf("%d characters", n))
+		return q.api.Fail("messages", channels.TooLong, fmt.Errorf("%d characters", n))
 	}
 	msg := chat.Outbound{
 		Meta: chat.Meta{V: chat.Version, ID: "missed:" + menuKey(text), At: q.deps.Now().UTC(), Addr: chat.Address{Channel: q.name, Chat: chatID}},

@@ -144,7 +144,7 @@ func (q *QQ) whoAmI(ctx context.Context) error {
 		return err
 	}
 	if me.ID == "" {
-		return q.api.fail(op, channels.Temporary, errors.New("answer without an id"))
+		return q.api.Fail(op, channels.Temporary, errors.New("answer without an id"))
 	}
 	q.me.Store(&me.ID)
 	return nil
@@ -154,7 +154,7 @@ func (q *QQ) whoAmI(ctx context.Context) error {
 // credentials are wrong or the bot is banned, a Rejected one when it may not
 // receive its events.
 func (q *QQ) Run(ctx context.Context, sink channels.Sink) error {
-	defer q.api.closeIdle()
+	defer q.api.CloseIdle()
 	in := newIntake(q, sink)
 	var wg sync.WaitGroup
 	inner, cancel := context.WithCancel(ctx)

@@ -53,9 +53,9 @@ func (q *QQ) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, erro
 	text := q.words(msg.Text)
 	switch n := utf8.RuneCountInString(text); {
 	case n > maxText:
-		return chat.MessageRef{}, q.api.fail("messages", channels.TooLong, fmt.Errorf("%d characters, at most %d are taken", n, maxText))
+		return chat.MessageRef{}, q.api.Fail("messages", channels.TooLong, fmt.Errorf("%d characters, at most %d are taken", n, maxText))
 	case strings.TrimSpace(text) == "":
-		return chat.MessageRef{}, q.api.fail("messages", channels.Rejected, errors.New("nothing to send"))
+		return chat.MessageRef{}, q.api.Fail("messages", channels.Rejected, errors.New("nothing to send"))
 	}
 	return q.placed(ctx, msg, msg.Text, func(p place) (sent, error) { return q.deliver(ctx, msg, p) })
 }
@@ -100,19 +100,19 @@ func (q *QQ) placed(ctx context.Context, msg chat.Outbound, text string, send fu
 	const op = "messages"
 	chatID := msg.Addr.Chat
 	if !known(chatID) {
-		return chat.MessageRef{}, q.api.fail(op, channels.Rejected, fmt.Errorf("%q is no chat of QQ: want c2c:<openid> or group:<openid>", chatID))
+		return chat.MessageRef{}, q.api.Fail(op, channels.Rejected, fmt.Errorf("%q is no chat of QQ: want c2c:<openid> or group:<openid>", chatID))
 	}
 	for range maxWindows {
 		p, ok, err := q.ledger.claim(ctx, chatID, want{id: msg.ID, reply: msg.ReplyTo, answer: isAnswer(msg), part: msg.Turn != "" && !msg.Final})
 		if err != nil {
-			return chat.MessageRef{}, q.api.fail(op, channels.Temporary, err)
+			return chat.MessageRef{}, q.api.Fail(op, channels.Temporary, err)
 		}
 		if !ok {
 			break
 		}
 		got, err := send(p)
 		if err == nil {
-			return chat.MessageRef{Channel: q.name, Chat: chatID, ID: got.ID}, nil
+			return chat.MessageRef{Channel: q.name, Chat: chatID, ID: got.ID, Index: got.Ext.Index}, nil
 		}
 		lost := p.lost(err)
 		if kind := channels.KindOf(err); lost || kind == channels.Rejected || kind == channels.TooLong || kind == channels.Unauthorized {
@@ -205,7 +205,7 @@ func (q *QQ) Typing(ctx context.Context, a chat.Address) error {
 	}
 	p, ok, err := q.ledger.claimFirst(ctx, a.Chat)
 	if err != nil {
-		return q.api.fail("input notify", channels.Temporary, err)
+		return q.api.Fail("input notify", channels.Temporary, err)
 	}
 	if !ok {
 		return nil

@@ -37,7 +37,7 @@ func (q *QQ) loadSession(ctx context.Context) (*session, error) {
 		return &s, nil
 	}
 	if err != nil {
-		return nil, q.api.fail("session", channels.Temporary, fmt.Errorf("read the session: %w", err))
+		return nil, q.api.Fail("session", channels.Temporary, fmt.Errorf("read the session: %w", err))
 	}
 	if err := json.Unmarshal(e.Value, &s); err != nil {
 		q.deps.Log.Error("the stored session cannot be read; a new one is made", "err", err)

@@ -207,6 +207,9 @@ func (m *message) quoted(me *user) *chat.Quote {
 	}
 	if m.Quote != nil && m.Quote.Text != "" {
 		q.Text = m.Quote.Text
+		if m.Quote.Manual {
+			q.Passage = m.Quote.Text
+		}
 	}
 	return &q
 }

@@ -1,9 +1,9 @@
 package telegram
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +11,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"magpie/channels"
+	"magpie/channels/rest"
 )
 
 // refusal is an answer with ok=false: the platform's own words, of which some
@@ -39,58 +40,23 @@ func said(err error, pieces ...string) bool {
 	return false
 }
 
-func (c *client) fail(op string, kind channels.Kind, err error) *channels.Error {
-	return &channels.Error{Channel: c.name, Op: op, Kind: kind, Err: err}
-}
-
-// classify says what the caller should do about a call that failed.
-func (c *client) classify(method string, x *exchange, resp *tgbotapi.APIResponse, err error) error {
-	if x.unread != nil {
-		kind := channels.Temporary
-		if errors.Is(x.unread, fs.ErrNotExist) {
-			kind = channels.Rejected
-		}
-		return c.fail(method, kind, fmt.Errorf("read the file: %w", x.unread))
-	}
-	if resp != nil && resp.ErrorCode != 0 {
-		return c.refused(method, resp)
-	}
-	if err == nil {
-		err = errors.New("answer without a result")
-	}
-	err = c.clean(err)
-	switch {
-	case x.status >= http.StatusInternalServerError:
-		return c.fail(method, ofStatus(method, x.status), fmt.Errorf("HTTP status %d", x.status))
-	case x.status == http.StatusRequestEntityTooLarge:
-		return c.fail(method, channels.TooLong, fmt.Errorf("HTTP status %d", x.status))
-	case x.status >= http.StatusMultipleChoices:
-		return c.fail(method, channels.Temporary, fmt.Errorf("HTTP status %d without an answer of the Bot API; is api_base right?", x.status))
-	case x.wrote.Load() && sends(method):
-		return c.fail(method, channels.Ambiguous, err)
-	}
-	return c.fail(method, channels.Temporary, err)
-}
-
 // sends tells methods that put something into a chat: only for them it
 // matters whether a call without an answer had its effect.
 func sends(method string) bool {
 	return strings.HasPrefix(method, "send") && method != "sendChatAction"
 }
 
-// ofStatus: a server that fails has almost never sent the message, and outages
-// last longer than the one repeat that Ambiguous is worth. A gateway that gave
-// up waiting is another matter.
-func ofStatus(method string, status int) channels.Kind {
-	if status == http.StatusGatewayTimeout && sends(method) {
-		return channels.Ambiguous
+// judge reads an answer of the Bot API.
+func (c *client) judge(a *rest.Answer) error {
+	var resp tgbotapi.APIResponse
+	if err := json.Unmarshal(a.Body, &resp); err != nil || !resp.Ok && resp.ErrorCode == 0 {
+		return rest.ErrNoAnswer
 	}
-	return channels.Temporary
-}
-
-func (c *client) refused(method string, resp *tgbotapi.APIResponse) error {
-	r := &refusal{code: resp.ErrorCode, text: strings.ReplaceAll(resp.Description, c.token, "***")}
-	e := c.fail(method, channels.Rejected, r)
+	if resp.Ok {
+		return nil
+	}
+	r := &refusal{code: resp.ErrorCode, text: c.Redact(resp.Description)}
+	e := &channels.Error{Kind: channels.Rejected, Err: r}
 	if p := resp.Parameters; p != nil {
 		r.migrateTo = p.MigrateToChatID
 		e.RetryAfter = time.Duration(p.RetryAfter) * time.Second
@@ -107,7 +73,7 @@ func (c *client) refused(method string, resp *tgbotapi.APIResponse) error {
 	case r.code == http.StatusRequestEntityTooLarge, said(r, "too long", "too_long", "file is too big"):
 		e.Kind = channels.TooLong
 	case r.code >= http.StatusInternalServerError:
-		e.Kind = ofStatus(method, r.code)
+		e.Kind = rest.KindOf(r.code)
 	}
 	return e
 }

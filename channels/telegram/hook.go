@@ -78,7 +78,7 @@ func (t *Telegram) lookAtHook(ctx context.Context, started time.Time) error {
 		Error   string `json:"last_error_message"`
 	}
 	if err := json.Unmarshal(raw, &info); err != nil {
-		return t.api.fail("getWebhookInfo", channels.Temporary, err)
+		return t.api.Fail("getWebhookInfo", channels.Temporary, err)
 	}
 	if info.URL != t.hookURL() {
 		t.deps.Log.Warn("the webhook was gone and is set again; does another program use the same token?")
@@ -86,7 +86,7 @@ func (t *Telegram) lookAtHook(ctx context.Context, started time.Time) error {
 	}
 	at := time.Unix(info.ErrorAt, 0)
 	if info.Error != "" && at.After(started) && t.deps.Now().Sub(at) <= t.pace.hook {
-		return t.api.fail("webhook", channels.Temporary, fmt.Errorf("telegram cannot deliver: %s", info.Error))
+		return t.api.Fail("webhook", channels.Temporary, fmt.Errorf("telegram cannot deliver: %s", info.Error))
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (t *Telegram) postFiles(ctx context.Context, msg chat.Outbound, files []*fi
 	method := methodOf[files[0].kind]
 	p, err := envelope(msg.Addr, msg)
 	if err != nil {
-		return nil, t.api.fail(method, channels.Rejected, err)
+		return nil, t.api.Fail(method, channels.Rejected, err)
 	}
 	if caption == "" {
 		mode = ""
@@ -159,7 +159,7 @@ func (t *Telegram) postFiles(ctx context.Context, msg chat.Outbound, files []*fi
 		}
 		items[0].Caption, items[0].Mode = caption, mode
 		if err := p.AddInterface("media", items); err != nil {
-			return nil, t.api.fail(method, channels.Rejected, err)
+			return nil, t.api.Fail(method, channels.Rejected, err)
 		}
 	}
 	raw, err := t.post(ctx, method, p, files...)
@@ -177,7 +177,6 @@ type source struct {
 
 	mu   sync.Mutex
 	r    io.ReadCloser
-	err  error // opening or reading failed
 	over bool
 }
 
@@ -198,12 +197,16 @@ func (s *source) UploadData() (string, io.Reader, error) {
 	if s.over {
 		return "", nil, errOver
 	}
-	s.r, s.err = s.file.Open(s.ctx)
+	r, err := s.file.Open(s.ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	s.r = r
 	name := path.Base("/" + s.file.Name)
 	if name == "/" {
 		name = s.file.kind
 	}
-	return name, s, s.err
+	return name, s, nil
 }
 
 // Read implements io.Reader.
@@ -213,23 +216,17 @@ func (s *source) Read(p []byte) (int, error) {
 	if s.over || s.r == nil {
 		return 0, errOver
 	}
-	n, err := s.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
+	return s.r.Read(p)
 }
 
-// finish closes the file whatever became of the call, and returns what was
-// wrong with the file itself.
-func (s *source) finish() error {
+// finish closes the file whatever became of the call.
+func (s *source) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 	if s.r != nil {
 		_ = s.r.Close() // it was only read
 	}
-	return s.err
 }
 
 // Fetch opens an inbound file. The context must last until the file is read.
@@ -242,7 +239,7 @@ func (t *Telegram) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser,
 		Path string `json:"file_path"`
 	}
 	if err := json.Unmarshal(raw, &f); err != nil || f.Path == "" {
-		return nil, t.api.fail("getFile", channels.Temporary, errors.New("answer without a path"))
+		return nil, t.api.Fail("getFile", channels.Temporary, errors.New("answer without a path"))
 	}
 	return t.api.download(ctx, f.Path)
 }

@@ -89,7 +89,7 @@ func (p *poller) fetch(ctx context.Context, probe bool) ([]json.RawMessage, erro
 	}
 	var batch []json.RawMessage
 	if err := json.Unmarshal(raw, &batch); err != nil {
-		return nil, p.t.api.fail("getUpdates", channels.Temporary, fmt.Errorf("not a list of updates: %w", err))
+		return nil, p.t.api.Fail("getUpdates", channels.Temporary, fmt.Errorf("not a list of updates: %w", err))
 	}
 	return batch, nil
 }

@@ -22,7 +22,7 @@ const maxNotice = 200
 func (t *Telegram) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, error) {
 	p, err := envelope(msg.Addr, msg)
 	if err != nil {
-		return chat.MessageRef{}, t.api.fail("sendMessage", channels.Rejected, err)
+		return chat.MessageRef{}, t.api.Fail("sendMessage", channels.Rejected, err)
 	}
 	raw, err := t.postText(ctx, "sendMessage", p, msg.Text)
 	if err != nil {
@@ -39,7 +39,7 @@ func (t *Telegram) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 func (t *Telegram) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
 	p, err := envelope(chat.Address{Chat: ref.Chat}, chat.Outbound{Buttons: msg.Buttons})
 	if err != nil {
-		return t.api.fail("editMessageText", channels.Rejected, err)
+		return t.api.Fail("editMessageText", channels.Rejected, err)
 	}
 	p["message_id"] = ref.ID
 	_, err = t.postText(ctx, "editMessageText", p, msg.Text)
@@ -70,7 +70,7 @@ func (t *Telegram) React(ctx context.Context, ref chat.MessageRef, emoji string)
 	}
 	p := tgbotapi.Params{"chat_id": ref.Chat, "message_id": ref.ID}
 	if err := p.AddInterface("reaction", list); err != nil {
-		return t.api.fail("setMessageReaction", channels.Rejected, err)
+		return t.api.Fail("setMessageReaction", channels.Rejected, err)
 	}
 	_, err := t.post(ctx, "setMessageReaction", p)
 	return err
@@ -204,7 +204,7 @@ func (t *Telegram) refs(chatID, method string, raw json.RawMessage) ([]chat.Mess
 		}
 	}
 	if len(refs) == 0 {
-		return nil, t.api.fail(method, channels.Ambiguous, errors.New("answer without a message"))
+		return nil, t.api.Fail(method, channels.Ambiguous, errors.New("answer without a message"))
 	}
 	return refs, nil
 }

@@ -133,7 +133,7 @@ func (t *Telegram) whoAmI(ctx context.Context) (*user, error) {
 	}
 	var me user
 	if err := json.Unmarshal(raw, &me); err != nil || me.ID == 0 {
-		return nil, t.api.fail("getMe", channels.Temporary, fmt.Errorf("answer without a user: %w", err))
+		return nil, t.api.Fail("getMe", channels.Temporary, fmt.Errorf("answer without a user: %w", err))
 	}
 	return &me, nil
 }
@@ -141,7 +141,7 @@ func (t *Telegram) whoAmI(ctx context.Context) (*user, error) {
 // Run receives until ctx ends. It returns an Unauthorized error when Telegram
 // does not know the token, and a Rejected one when it refuses the webhook.
 func (t *Telegram) Run(ctx context.Context, sink channels.Sink) error {
-	defer t.api.closeIdle()
+	defer t.api.CloseIdle()
 	in, err := t.connect(ctx, sink)
 	if err == nil && in != nil {
 		if t.cfg.Mode == modeWebhook {

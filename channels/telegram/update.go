@@ -132,7 +132,8 @@ type entity struct {
 }
 
 type quote struct {
-	Text string `json:"text"`
+	Text   string `json:"text"`
+	Manual bool   `json:"is_manual"` // the person has chosen it; else the server has
 }
 
 type externalReply struct {

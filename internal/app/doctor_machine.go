@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"magpie/bus"
-	"magpie/channels"
+	"magpie/channels/rest"
 	"magpie/config"
 )
 
@@ -135,7 +135,7 @@ type clocks struct {
 
 // client makes the calls of one channel.
 func (c *clocks) client() *http.Client {
-	client, _ := channels.HTTPClient(nil)
+	client, _ := rest.HTTPClient(nil)
 	inner := client.Transport
 	if inner == nil {
 		inner = http.DefaultTransport

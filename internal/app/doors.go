@@ -117,10 +117,17 @@ func accessOf(cfg *config.Config, c config.Channel) access.Config {
 	if c.Type == webType { // whoever holds its token is the owner
 		limit = ""
 	}
-	return access.Config{
+	a := access.Config{
 		Allow: c.Allow, Admins: security.Admins, Pairing: c.Pairing, CodeLife: security.PairingTTL,
-		Group: c.Group, Groups: c.Groups, PerSender: limit,
+		Group: c.Group, Context: c.GroupContext, PerSender: limit,
 	}
+	for _, g := range c.Groups {
+		a.Groups = append(a.Groups, g.ID)
+		if g.Members {
+			a.Members = append(a.Members, g.ID)
+		}
+	}
+	return a
 }
 
 // approve lets in a stranger and tells him.
@@ -270,7 +277,7 @@ func (d *doors) sink(door *door) channels.Sink {
 		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)
 	})
-	whole := door.gate.Wrap(d.files.Wrap(next))
+	whole := dispatch.OwnWords(d.p.bus.Receipts(), d.p.log, door.gate.Wrap(d.files.Wrap(next)))
 	return func(ctx context.Context, in chat.Inbound) error {
 		if in.Trace == "" {
 			in.Trace = newTrace() // what refuses it, and what fetches its files, can be followed too

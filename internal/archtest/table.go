@@ -9,24 +9,24 @@ type row struct {
 
 // platform is the row of a channel adapter.
 func platform(name string) row {
-	return row{"channels/" + name, []string{"chat", "channels", "channels/render", "internal/kv", "internal/paste"}}
+	return row{"channels/" + name, []string{"chat", "channels", "channels/rest", "channels/lanes", "channels/render", "internal/kv", "internal/paste"}}
 }
 
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
+	return append(alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
 		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
-		{"internal/kv", nil},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
 		{"channels", []string{"chat", "internal/kv"}},
-		{"channels/render", nil},
+		{"channels/rest", []string{"chat", "channels"}},
 		{"channels/dispatch", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/access", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
+		{"channels/room", []string{"chat", "internal/kv"}},
 		{"channels/channeltest", []string{"chat", "channels", "channels/render", "internal/kv"}},
 		{"channels/all", []string{"channels", "channels/*"}},
 		platform("telegram"),

@@ -62,9 +62,10 @@ func (s *Server) createCard(r *request) (any, *refusal) {
 	if p, ok := s.people[chat]; robot && ok && p.StaffID != "" {
 		here = true
 	}
-	result := map[string]any{"spaceType": map[bool]string{true: "IM_ROBOT", false: "IM_GROUP"}[robot], "spaceId": chat[strings.Index(chat, ":")+1:], "success": here, "carrierId": "fake"}
+	carrier := s.next("fakeCarrier")
+	result := map[string]any{"spaceType": map[bool]string{true: "IM_ROBOT", false: "IM_GROUP"}[robot], "spaceId": chat[strings.Index(chat, ":")+1:], "success": here, "carrierId": carrier}
 	if here {
-		m := &Message{ID: in.OutTrackID, Chat: chat, Kind: "card", Via: OpCardCreate, State: Processing}
+		m := &Message{ID: in.OutTrackID, Chat: chat, Kind: "card", Via: OpCardCreate, State: Processing, Carrier: carrier}
 		m.params(in.CardData.CardParamMap)
 		s.show(m)
 	} else {

@@ -31,6 +31,8 @@ type gateway struct {
 	base    string         // of the URL at which the bot opened its connection
 	acks    map[string]Ack // by message id of the frame
 	order   []string       // of acks
+	ghosts  int            // connections that ended without a close frame and take a push yet
+	mute    int            // connections that ended without a close frame
 	lost    int
 }
 
@@ -164,6 +166,7 @@ func (s *Server) read(ctx context.Context, l *link) {
 	for {
 		kind, data, err := l.ws.Read(ctx)
 		if err != nil {
+			s.ended(l, err)
 			return
 		}
 		var a Ack
@@ -185,6 +188,27 @@ func (s *Server) read(ctx context.Context, l *link) {
 		}
 		s.mu.Unlock()
 	}
+}
+
+// ended notes how a connection has ended. Into one that says nothing the
+// platform goes on pushing for a while (issues of the vendor's SDKs; that
+// Python's sends a close frame, 2026-07-30): here, one push.
+func (s *Server) ended(l *link, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.cut || websocket.CloseStatus(err) != -1 {
+		return
+	}
+	if s.gate.mute++; s.opts.Ghosts {
+		s.gate.ghosts++
+	}
+}
+
+// Unclosed is how many connections the bot has ended without a close frame.
+func (s *Server) Unclosed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gate.mute
 }
 
 func (s *Server) leaving(l *link) bool {
@@ -259,6 +283,10 @@ func (s *Server) push(topic string, body any) (id string) {
 }
 
 func (s *Server) pushFrame(topic string, raw []byte) bool {
+	if s.gate.ghosts > 0 {
+		s.gate.ghosts--
+		return false
+	}
 	for _, l := range slices.Backward(s.gate.links) {
 		if !l.leave && slices.Contains(l.topics, topic) {
 			if s.gate.zombie {

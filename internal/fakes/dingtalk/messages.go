@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"magpie/internal/fakes/trouble"
 )
@@ -21,6 +22,8 @@ type Message struct {
 	Buttons []Button
 	File    *File
 	State   string // of a card
+	Carrier string // of a card: what a quote of it names
+	Sent    time.Time
 }
 
 // Button is one button of a card.
@@ -34,6 +37,7 @@ type store struct {
 	serial int
 	chats  map[string][]*Message
 	byID   map[string]*Message
+	said   map[string]spoken // of people
 	media  map[string]File
 	guids  map[string]bool
 	calls  map[string]int
@@ -42,7 +46,7 @@ type store struct {
 
 func newStore() store {
 	return store{
-		chats: map[string][]*Message{}, byID: map[string]*Message{}, media: map[string]File{},
+		chats: map[string][]*Message{}, byID: map[string]*Message{}, said: map[string]spoken{}, media: map[string]File{},
 		guids: map[string]bool{}, calls: map[string]int{}, rates: map[string]*trouble.Bucket{},
 	}
 }
@@ -63,6 +67,7 @@ func (s *Server) Messages(chat string) []Message {
 
 // show puts a message into a chat; s.mu is held.
 func (s *Server) show(m *Message) {
+	m.Sent = s.opts.Now()
 	s.tell(m)
 	if s.opts.Forget && m.Kind != "card" {
 		return

@@ -61,6 +61,7 @@ type Said struct {
 	Text    string
 	Mention bool // the robot is mentioned (a robot in a group hears nothing else)
 	Files   []File
+	Quote   *Quote
 	Fields  map[string]any // more fields of the message, as they go over the wire
 }
 
@@ -71,6 +72,10 @@ func (s *Server) Say(m Said) (messageID, frameID string) {
 	defer s.mu.Unlock()
 	messageID = s.next("msg") + "=="
 	body := s.message(m, messageID)
+	s.remember(messageID, body)
+	if m.Quote != nil {
+		s.quote(body, *m.Quote)
+	}
 	maps.Copy(body, m.Fields)
 	return messageID, s.push(TopicRobot, body)
 }

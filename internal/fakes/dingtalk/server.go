@@ -45,6 +45,7 @@ type Options struct {
 	Grace                  time.Duration // from a disconnect frame to the closing; 0 = 10 s
 	SessionLife            time.Duration // of a session webhook; 0 = 90 min
 	MaxParam               int           // largest msgParam in bytes; 0 = 20000
+	Ghosts                 bool          // a connection that ends without a close frame takes one push yet
 	StrictFiles            bool          // take only the documented file types
 	Now                    func() time.Time
 	// OnMessage is told of each message of the bot that is sent or changed, in

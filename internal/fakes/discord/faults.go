@@ -102,7 +102,6 @@ func refuse(w http.ResponseWriter, e *apiError) {
 		body = map[string]any{"message": "You are being rate limited.", "retry_after": e.RetryAfter, "global": e.Global}
 		h := w.Header()
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter))))
-		h.Set("X-RateLimit-Limit", "5")
 		h.Set("X-RateLimit-Remaining", "0")
 		h.Set("X-RateLimit-Reset-After", fmt.Sprintf("%.3f", e.RetryAfter))
 		h.Set("X-RateLimit-Scope", "user")
@@ -122,35 +121,4 @@ func answer(w http.ResponseWriter, status int, body any) {
 		return
 	}
 	served.JSON(w, status, body)
-}
-
-// Discord's rate rules: 50 requests a second, and 5 messages in 5 seconds in
-// one channel (the first documented, the second as its headers say it).
-const (
-	allPerSecond  = 50
-	chatPerSecond = 1
-	chatBurst     = 5
-)
-
-// tooFast applies the rate rules; channel "" counts for the whole bot only.
-// The server is locked.
-func (s *Server) tooFast(channel string) *apiError {
-	if !s.opts.Rates {
-		return nil
-	}
-	wait := s.bucket("").Take(s.opts.Now(), allPerSecond, allPerSecond)
-	if channel != "" {
-		wait = max(wait, s.bucket(channel).Take(s.opts.Now(), chatPerSecond, chatBurst))
-	}
-	if wait > 0 {
-		return &apiError{Status: http.StatusTooManyRequests, RetryAfter: math.Ceil(wait*1000) / 1000}
-	}
-	return nil
-}
-
-func (s *Server) bucket(name string) *trouble.Bucket {
-	if s.rates[name] == nil {
-		s.rates[name] = &trouble.Bucket{}
-	}
-	return s.rates[name]
 }

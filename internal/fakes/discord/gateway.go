@@ -13,9 +13,14 @@ import (
 // Bits of intents that events need.
 const (
 	intentGuilds         = 1 << 0
+	intentMembers        = 1 << 1
+	intentPresences      = 1 << 8
 	intentGuildMessages  = 1 << 9
 	intentDirectMessages = 1 << 12
 	intentContent        = 1 << 15
+	// privileged intents have to be switched on for the application
+	// (events/gateway "Privileged Intents", read November 2026).
+	privileged = intentMembers | intentPresences | intentContent
 	// knownIntents are all that the documentation lists.
 	knownIntents = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 )
@@ -30,6 +35,8 @@ type gateway struct {
 	deaf     bool // nobody answers: a zombie
 	beats    int  // heartbeats that came
 	opened   map[string]int
+	intents  int    // of the last session
+	presence string // status of the last session
 }
 
 func newGateway() gateway {

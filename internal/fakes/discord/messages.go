@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -46,7 +45,9 @@ func (s *Server) getMessages(r *request) (any, *apiError) {
 	}
 	var found []*post
 	for _, p := range room.posts {
-		if number(p.id) > after {
+		// Without the permission no message is returned, and no error
+		// (resources/message "Get Channel Messages", read November 2026).
+		if number(p.id) > after && (room.guild == "" || s.denies(room)&ReadHistory == 0) {
 			found = append(found, p)
 		}
 	}
@@ -57,7 +58,7 @@ func (s *Server) getMessages(r *request) (any, *apiError) {
 	}
 	all := []map[string]any{}
 	for _, p := range slices.Backward(found) {
-		all = append(all, s.postJSON(room, p))
+		all = append(all, s.seen(room, p))
 	}
 	return all, nil
 }
@@ -72,7 +73,10 @@ func (s *Server) getMessage(r *request) (any, *apiError) {
 	if e != nil {
 		return nil, e
 	}
-	return s.postJSON(room, p), nil
+	if e := s.may(room, ReadHistory); e != nil {
+		return nil, e
+	}
+	return s.seen(room, p), nil
 }
 
 func (s *Server) createMessage(r *request) (any, *apiError) {
@@ -87,6 +91,9 @@ func (s *Server) createMessage(r *request) (any, *apiError) {
 	if e != nil {
 		return nil, e
 	}
+	if e := s.mayWrite(room, len(files), f.Reference != nil); e != nil {
+		return nil, e
+	}
 	if e := f.check(files); e != nil {
 		return nil, e
 	}
@@ -98,7 +105,7 @@ func (s *Server) createMessage(r *request) (any, *apiError) {
 			return s.postJSON(room, p), nil
 		}
 	}
-	p := &post{id: s.newID(), author: BotID, at: s.opts.Now(), byBot: byBot{nonce: f.nonce(), buttons: f.buttons()}}
+	p := &post{id: s.newID(), author: BotID, at: s.opts.Now(), byBot: byBot{nonce: f.nonce(), buttons: f.buttons(), flags: f.Flags}}
 	if f.Content != nil {
 		p.text = *f.Content
 	}
@@ -156,11 +163,16 @@ func (s *Server) editMessage(r *request) (any, *apiError) {
 	if f.Components != nil {
 		p.buttons = f.buttons()
 	}
-	p.pings = append(p.pings, pings(p.text, "", f.Mentions)...)
+	s.changed(room, p, f.Mentions)
+	return s.postJSON(room, p), nil
+}
+
+// changed tells everybody that a message of the bot is another now.
+func (s *Server) changed(room *room, p *post, rules *allowed) {
+	p.pings = append(p.pings, pings(p.text, "", rules)...)
 	p.edited = s.opts.Now()
 	p.edits++
 	s.publish("MESSAGE_UPDATE", room, p)
-	return s.postJSON(room, p), nil
 }
 
 func (s *Server) deleteMessage(r *request) (any, *apiError) {
@@ -171,29 +183,40 @@ func (s *Server) deleteMessage(r *request) (any, *apiError) {
 	if p.author != BotID {
 		return nil, no(http.StatusForbidden, 50013, "Missing Permissions")
 	}
+	s.drop(room, p)
+	return nil, nil
+}
+
+// drop deletes a message and tells of it. The server is locked.
+func (s *Server) drop(room *room, p *post) {
 	room.posts = slices.DeleteFunc(room.posts, func(other *post) bool { return other == p })
 	gone := map[string]any{"id": p.id, "channel_id": room.ID}
 	if room.guild != "" {
 		gone["guild_id"] = room.guild
 	}
-	s.push("MESSAGE_DELETE", intentGuildMessages|intentDirectMessages, func(int) any { return maps.Clone(gone) })
+	s.pushIn(room, "MESSAGE_DELETE", func(int) any { return maps.Clone(gone) })
 	s.news.Tell()
-	return nil, nil
 }
 
 func (s *Server) typing(r *request) (any, *apiError) {
-	_, e := s.at(r)
-	return nil, e
+	room, e := s.at(r)
+	if e != nil {
+		return nil, e
+	}
+	return nil, s.mayWrite(room, 0, false)
 }
 
 func (s *Server) react(r *request) (any, *apiError) {
-	_, p, e := s.postAt(r)
+	room, p, e := s.postAt(r)
 	if e != nil {
 		return nil, e
 	}
 	emoji := r.PathValue("emoji")
 	if len(emoji) < 3 { // no emoji of one or two bytes
 		return nil, no(http.StatusBadRequest, 10014, "Unknown Emoji")
+	}
+	if e := s.may(room, ReadHistory|AddReactions); e != nil {
+		return nil, e
 	}
 	if !slices.Contains(p.reactions, emoji) {
 		p.reactions = append(p.reactions, emoji)
@@ -210,45 +233,4 @@ func (s *Server) unreact(r *request) (any, *apiError) {
 	p.reactions = slices.DeleteFunc(p.reactions, func(had string) bool { return had == r.PathValue("emoji") })
 	s.news.Tell()
 	return nil, nil
-}
-
-func (s *Server) getCommands(r *request) (any, *apiError) {
-	if r.PathValue("app") != BotID {
-		return nil, no(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
-	}
-	return []any{}, nil
-}
-
-// putCommands replaces the list of commands.
-func (s *Server) putCommands(r *request) (any, *apiError) {
-	if r.PathValue("app") != BotID {
-		return nil, no(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
-	}
-	var all []command
-	if e := decode(r.body, &all); e != nil {
-		return nil, e
-	}
-	seen := map[string]bool{}
-	for i, c := range all {
-		field := fmt.Sprint(i)
-		switch {
-		case !isCommandName(c.Name) || seen[c.Name]:
-			return nil, badForm(field, "STRING_TYPE_REGEX", "String value did not match validation regex.")
-		case c.Type == 1 && (c.Description == "" || len([]rune(c.Description)) > 100):
-			return nil, badForm(field, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
-		}
-		for locale, text := range c.Localized {
-			if !locales[locale] || len([]rune(text)) > 100 {
-				return nil, badForm(field, "BASE_TYPE_CHOICES", "Value must be one of the locales.")
-			}
-		}
-		for _, o := range c.Options {
-			if !isCommandName(o.Name) || o.Description == "" {
-				return nil, badForm(field, "STRING_TYPE_REGEX", "String value did not match validation regex.")
-			}
-		}
-		seen[c.Name] = true
-	}
-	s.record.commands = r.body
-	return all, nil
 }

@@ -2,8 +2,10 @@ package discord
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Said is what somebody writes.
@@ -11,6 +13,7 @@ type Said struct {
 	From, Channel string
 	Text          string
 	ReplyTo       string
+	Quiet         bool // the reply does not notify the one it answers
 	Files         []File
 	Fields        map[string]any // more fields of the message, as they go over the wire
 }
@@ -20,7 +23,7 @@ func (s *Server) Say(m Said) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.room(m.Channel)
-	p := &post{id: s.newID(), author: m.From, at: s.opts.Now(), text: m.Text, replyTo: m.ReplyTo, fields: m.Fields}
+	p := &post{id: s.newID(), author: m.From, at: s.opts.Now(), text: m.Text, replyTo: m.ReplyTo, quiet: m.Quiet, fields: m.Fields}
 	for _, f := range m.Files {
 		p.files = append(p.files, s.keep(r.ID, f))
 	}
@@ -40,6 +43,23 @@ func (s *Server) Edit(channel, message, text string) {
 	}
 }
 
+// Delete lets somebody take messages back: one as its author does, several as
+// a moderator or a bot does at once.
+func (s *Server) Delete(channel string, messages ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.room(channel)
+	r.posts = slices.DeleteFunc(r.posts, func(p *post) bool { return slices.Contains(messages, p.id) })
+	gone, kind := map[string]any{"channel_id": r.ID, "ids": messages}, "MESSAGE_DELETE_BULK"
+	if len(messages) == 1 {
+		gone, kind = map[string]any{"channel_id": r.ID, "id": messages[0]}, "MESSAGE_DELETE"
+	}
+	if r.guild != "" {
+		gone["guild_id"] = r.guild
+	}
+	s.pushIn(r, kind, func(int) any { return maps.Clone(gone) })
+}
+
 // Unfurl pushes the update that Discord makes when it has a preview of a link:
 // a message update that nobody's edit has caused.
 func (s *Server) Unfurl(channel, message string) {
@@ -53,11 +73,14 @@ func (s *Server) Unfurl(channel, message string) {
 
 // opened is an interaction that waits for its answer.
 type opened struct {
-	id, channel, message string
-	answered             bool
-	Kind                 int    // of the answer; 0: none yet
-	Shown                string // to the person alone
-	Notices              []string
+	id, channel, message, from string
+
+	at       time.Time
+	answered bool
+	original *post  // that the answer became; nil: none, or deleted
+	Kind     int    // of the answer; 0: none yet
+	Shown    string // to the person alone
+	Notices  []string
 }
 
 // Interaction is what a person sees of what they pressed or used.
@@ -65,6 +88,8 @@ type Interaction struct {
 	Answer  int      // the type of the bot's answer; 0 = none yet
 	Shown   string   // text of the answer, to this person alone
 	Notices []string // follow-ups, to this person alone
+	// Thinking: the command's answer is still awaited, with "… is thinking".
+	Thinking bool
 }
 
 // Interaction returns the state of an interaction by its id.
@@ -73,7 +98,7 @@ func (s *Server) Interaction(id string) Interaction {
 	defer s.mu.Unlock()
 	for _, o := range s.world.tokens {
 		if o.id == id {
-			return Interaction{o.Kind, o.Shown, slices.Clone(o.Notices)}
+			return Interaction{o.Kind, o.Shown, slices.Clone(o.Notices), o.original != nil && o.original.loading}
 		}
 	}
 	return Interaction{}
@@ -118,7 +143,7 @@ func (s *Server) Use(from, channel, name string, values ...string) string {
 func (s *Server) interact(from string, r *room, message string, more map[string]any) string {
 	id := s.newID()
 	token := "interaction-token-" + id
-	s.world.tokens[token] = &opened{id: id, channel: r.ID, message: message}
+	s.world.tokens[token] = &opened{id: id, channel: r.ID, message: message, from: from, at: s.opts.Now()}
 	in := map[string]any{
 		"version": 1, "token": token, "id": id, "application_id": BotID, "channel_id": r.ID,
 		"locale": "en-US", "channel": s.channelJSON(r), "entitlements": []any{}, "app_permissions": "442368", "attachment_size_limit": maxFile,
@@ -131,9 +156,7 @@ func (s *Server) interact(from string, r *room, message string, more map[string]
 		in["guild_id"], in["member"], in["guild_locale"], in["context"] = r.guild, m, "en-US", 0
 		in["authorizing_integration_owners"] = map[string]string{"0": r.guild}
 	}
-	for k, v := range more {
-		in[k] = v
-	}
+	maps.Copy(in, more)
 	s.push("INTERACTION_CREATE", 0, func(int) any { return in })
 	return id
 }

@@ -20,6 +20,7 @@ type post struct {
 	text       string
 	replyTo    string
 	files      []stored
+	quiet      bool           // a reply that does not notify the one it answers
 	fields     map[string]any // as they go over the wire, above all others
 	byBot
 }
@@ -31,7 +32,17 @@ type byBot struct {
 	pings     []string
 	reactions []string // of the bot; on any message
 	edits     int
+	flags     int
+	use       *opened // the interaction that it answers
+	loading   bool    // "… is thinking"
 }
+
+// Flags of a message (resources/message "Message Flags", read November 2026).
+const (
+	suppressEmbeds = 1 << 2
+	ephemeral      = 1 << 6
+	loadingFlag    = 1 << 7
+)
 
 // Button is one button under a message.
 type Button struct{ Label, Data string }
@@ -61,12 +72,17 @@ type Message struct {
 	Edits       int
 	Pings       []string // who was notified: ids, "everyone", "here", "reply"
 	Reactions   []string // of the bot
+	Previews    bool     // links in it are unfurled: the platform fetches them
+	Interaction string   // id of the one that it answers
 }
 
 func (p *post) message(r *room) Message {
 	m := Message{
 		ID: p.id, Channel: r.ID, Text: Read(p.text), Source: p.text, Buttons: p.buttons, ReplyTo: p.replyTo,
-		Edits: p.edits, Pings: p.pings, Reactions: p.reactions,
+		Edits: p.edits, Pings: p.pings, Reactions: p.reactions, Previews: p.flags&suppressEmbeds == 0,
+	}
+	if p.use != nil {
+		m.Interaction = p.use.id
 	}
 	for _, f := range p.files {
 		m.Files = append(m.Files, f.File)
@@ -89,7 +105,7 @@ func (s *Server) messages(channel string) []Message {
 	}
 	var shown []Message
 	for _, p := range r.posts {
-		if p.author == BotID {
+		if p.author == BotID && !p.loading {
 			shown = append(shown, p.message(r))
 		}
 	}
@@ -126,30 +142,68 @@ func (s *Server) add(r *room, p *post) {
 
 // publish pushes a message event, and tells whoever watches the bot.
 func (s *Server) publish(kind string, r *room, p *post) {
-	if p.author == BotID {
+	if p.author == BotID && !p.loading {
 		if s.opts.OnMessage != nil {
 			s.opts.OnMessage(p.message(r))
 		}
 		s.news.Tell()
 	}
-	need := intentGuildMessages
-	if r.guild == "" {
-		need = intentDirectMessages
-	}
-	s.push(kind, need, func(intents int) any {
+	s.pushIn(r, kind, func(intents int) any {
 		m := s.postJSON(r, p)
 		m["channel_type"] = r.Kind
 		if r.guild != "" {
 			m["guild_id"], m["member"] = r.guild, memberJSON()
 		}
-		if r.guild != "" && intents&intentContent == 0 && p.author != BotID && !slices.Contains(mentioned(p.text), BotID) {
-			m["content"], m["attachments"], m["embeds"], m["components"] = "", []any{}, []any{}, []any{}
-		}
-		for k, v := range p.fields {
-			m[k] = v
+		if intents&intentContent == 0 {
+			withhold(r, m)
 		}
 		return m
 	})
+}
+
+// pushIn sends an event of a room to the sessions that may see it.
+func (s *Server) pushIn(r *room, kind string, see func(intents int) any) {
+	need := intentGuildMessages
+	if r.guild == "" {
+		need = intentDirectMessages
+	} else if s.denies(r)&ViewChannel != 0 {
+		return
+	}
+	s.push(kind, need, see)
+}
+
+// seen is a message as REST gives it to this bot.
+func (s *Server) seen(r *room, p *post) map[string]any {
+	m := s.postJSON(r, p)
+	if s.opts.NoContent {
+		withhold(r, m)
+	}
+	return m
+}
+
+// withhold empties what people wrote where the bot may not read it: all but its
+// own messages, private chats and messages that mention it (events/gateway
+// "Message Content Intent", read November 2026). A mention of a role is not
+// said to count, so here it does not. What a message quotes or forwards is
+// looked at by itself.
+func withhold(r *room, m map[string]any) {
+	if r.guild == "" {
+		return
+	}
+	if quoted, ok := m["referenced_message"].(map[string]any); ok {
+		withhold(r, quoted)
+	}
+	if who, ok := m["author"].(map[string]any); ok && who["id"] == BotID {
+		return
+	}
+	mentions, _ := m["mentions"].([]map[string]any)
+	if slices.ContainsFunc(mentions, func(who map[string]any) bool { return who["id"] == BotID }) {
+		return
+	}
+	m["content"], m["attachments"], m["embeds"], m["components"] = "", []any{}, []any{}, []any{}
+	for _, key := range []string{"poll", "message_snapshots"} {
+		delete(m, key)
+	}
 }
 
 var userMention = regexp.MustCompile(`<@!?(\d+)>`)
@@ -173,6 +227,9 @@ func (s *Server) postJSON(r *room, p *post) map[string]any {
 	for _, id := range mentioned(p.text) {
 		mentions = append(mentions, s.userJSON(id))
 	}
+	if old := r.find(p.replyTo); old != nil && p.author != BotID && !p.quiet && !slices.Contains(mentioned(p.text), old.author) {
+		mentions = append(mentions, s.userJSON(old.author))
+	}
 	for _, hit := range roleMention.FindAllStringSubmatch(p.text, -1) {
 		roles = append(roles, hit[1])
 	}
@@ -186,7 +243,7 @@ func (s *Server) postJSON(r *room, p *post) map[string]any {
 	m := map[string]any{
 		"id": p.id, "channel_id": r.ID, "author": s.userJSON(p.author), "content": p.text, "timestamp": stamp(p.at),
 		"edited_timestamp": nil, "tts": false, "mention_everyone": strings.Contains(p.text, "@everyone"), "mentions": mentions,
-		"mention_roles": roles, "attachments": files, "embeds": []any{}, "pinned": false, "type": 0, "flags": flags,
+		"mention_roles": roles, "attachments": files, "embeds": []any{}, "pinned": false, "type": 0, "flags": flags | p.flags,
 		"components": componentsJSON(p.buttons), "nonce": nil,
 	}
 	if p.nonce != "" {
@@ -204,6 +261,13 @@ func (s *Server) postJSON(r *room, p *post) map[string]any {
 			quoted.replyTo = ""
 			m["referenced_message"] = s.postJSON(r, &quoted)
 		}
+	}
+	if u := p.use; u != nil {
+		m["webhook_id"], m["application_id"] = BotID, BotID
+		m["interaction_metadata"] = map[string]any{"id": u.id, "type": 2, "user": s.userJSON(u.from), "authorizing_integration_owners": map[string]any{}}
+	}
+	if p.loading {
+		m["flags"] = loadingFlag
 	}
 	var own []map[string]any
 	for _, e := range p.reactions {

@@ -13,6 +13,7 @@ type request struct {
 	route string
 	body  []byte
 	kind  string // Content-Type
+	rated *rated // where it stands in its bucket; nil: nothing is said of it
 }
 
 // handler answers a call; it runs with the server locked. nil without an error
@@ -28,6 +29,9 @@ func (s *Server) routes() *http.ServeMux {
 	add("GET /gateway", "get gateway", (*Server).getGateway)
 	add("GET /gateway/bot", "get gateway bot", (*Server).getGatewayBot)
 	add("GET /users/@me", "get me", func(s *Server, _ *request) (any, *apiError) { return s.bot(), nil })
+	add("GET /users/@me/guilds", "get guilds", (*Server).myGuilds)
+	add("GET /guilds/{guild}/channels", "get guild channels", (*Server).guildChannels)
+	add("GET /guilds/{guild}/members/{user}", "get member", (*Server).guildMember)
 	add("GET /applications/@me", "get application", (*Server).getApplication)
 	add("GET /applications/{app}/commands", "get commands", (*Server).getCommands)
 	add("PUT /applications/{app}/commands", "register commands", (*Server).putCommands)
@@ -42,6 +46,9 @@ func (s *Server) routes() *http.ServeMux {
 	add("DELETE /channels/{channel}/messages/{message}/reactions/{emoji}/@me", "take reaction away", (*Server).unreact)
 	add("POST /interactions/{id}/{token}/callback", "answer interaction", (*Server).answerInteraction)
 	add("POST /webhooks/{app}/{token}", "follow up", (*Server).followUp)
+	add("GET /webhooks/{app}/{token}/messages/{message}", "get follow-up", (*Server).getFollowUp)
+	add("PATCH /webhooks/{app}/{token}/messages/{message}", "edit follow-up", (*Server).editFollowUp)
+	add("DELETE /webhooks/{app}/{token}/messages/{message}", "delete follow-up", (*Server).deleteFollowUp)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
 	mux.HandleFunc("GET /stickers/", s.serveFile)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, no(404, 0, "404: Not Found")) })
@@ -74,6 +81,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, h h
 	s.mu.Lock()
 	result, e := s.run(req, h)
 	s.mu.Unlock()
+	if req.rated != nil {
+		req.rated.headers(w.Header())
+	}
 	switch {
 	case fault != nil:
 		s.misbehave(w, r, fault)
@@ -82,11 +92,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, h h
 	case result == nil:
 		answer(w, http.StatusNoContent, nil)
 	default:
-		h := w.Header()
-		h.Set("X-RateLimit-Limit", "5")
-		h.Set("X-RateLimit-Remaining", "4")
-		h.Set("X-RateLimit-Reset-After", "1.000")
-		h.Set("X-RateLimit-Bucket", "fake")
 		answer(w, http.StatusOK, result)
 	}
 }
@@ -106,11 +111,7 @@ func (s *Server) run(r *request, h handler) (any, *apiError) {
 	if len(r.body) == 0 && r.kind != "" && r.Method != http.MethodPost {
 		return nil, no(http.StatusBadRequest, 50035, "Invalid Form Body")
 	}
-	channel := ""
-	if r.route == "create message" || r.route == "edit message" {
-		channel = r.PathValue("channel")
-	}
-	if e := s.tooFast(channel); e != nil {
+	if e := s.tooFast(r); e != nil {
 		return nil, e
 	}
 	return h(s, r)
@@ -140,7 +141,10 @@ func (s *Server) at(r *request) (*room, *apiError) {
 	if !ok {
 		return nil, no(http.StatusNotFound, 10003, "Unknown Channel")
 	}
-	return room, room.closed
+	if room.closed != nil {
+		return room, room.closed
+	}
+	return room, s.may(room, 0)
 }
 
 // postAt finds the message of a call.

@@ -33,14 +33,17 @@ const BotID = "290926444748734465"
 
 // Options adjust a Server; the zero value is good for tests.
 type Options struct {
-	Token     string           // "" = DefaultToken
-	Username  string           // of the bot; "" = "magpie-test"
-	Heartbeat time.Duration    // interval that the greeting asks for; 0 = 41.25 s
-	PushDelay time.Duration    // how late events are pushed
-	NoContent bool             // the Message Content Intent is off
-	Rates     bool             // refuse what is faster than Discord allows
-	Forget    bool             // keep no calls and only the last messages: memory stays flat under load
-	Now       func() time.Time // nil = time.Now
+	Token     string        // "" = DefaultToken
+	Username  string        // of the bot; "" = "magpie-test"
+	Heartbeat time.Duration // interval that the greeting asks for; 0 = 41.25 s
+	PushDelay time.Duration // how late events are pushed
+	NoContent bool          // the Message Content Intent is off; see Grant
+	Members   bool          // the Server Members Intent is on
+	Rates     bool          // refuse what is faster than Discord allows
+	// ReplyWithin is how soon an interaction has to be answered; 0 = 3 s.
+	ReplyWithin time.Duration
+	Forget      bool             // keep no calls and only the last messages: memory stays flat under load
+	Now         func() time.Time // nil = time.Now
 	// OnMessage is told of each message of the bot that is sent or edited, in
 	// order, while the Server is locked: it must be quick and must not call
 	// the Server.
@@ -60,7 +63,7 @@ type Server struct {
 	gateway gateway
 	faults  trouble.List[Fault]
 	record  record
-	rates   map[string]*trouble.Bucket
+	rates   map[string]*window
 	lastID  uint64
 }
 
@@ -68,6 +71,7 @@ type Server struct {
 type record struct {
 	calls    served.Calls[Call]
 	commands []byte // as they were registered
+	limited  int    // calls that came too fast
 }
 
 // Call is one call of the REST API.
@@ -80,7 +84,7 @@ type Call struct {
 func New(o *Options) *Server {
 	s := &Server{
 		life:  served.NewLife(),
-		world: newWorld(), gateway: newGateway(), rates: map[string]*trouble.Bucket{},
+		world: newWorld(), gateway: newGateway(), rates: map[string]*window{},
 	}
 	if o != nil {
 		s.opts = *o
@@ -88,6 +92,7 @@ func New(o *Options) *Server {
 	s.opts.Token = cmp.Or(s.opts.Token, DefaultToken)
 	s.opts.Username = cmp.Or(s.opts.Username, "magpie-test")
 	s.opts.Heartbeat = cmp.Or(s.opts.Heartbeat, 41250*time.Millisecond)
+	s.opts.ReplyWithin = cmp.Or(s.opts.ReplyWithin, 3*time.Second)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -150,13 +155,6 @@ func (s *Server) Requests(route string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record.calls.Kept(route)
-}
-
-// Commands is the list of commands as it was registered last, in JSON.
-func (s *Server) Commands() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return string(s.record.commands)
 }
 
 // Wait waits until a chat shows what ok accepts, and returns what it shows

@@ -214,28 +214,6 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// With Rates, what is faster than Discord allows is refused until it is not.
-func TestRates(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s, url := serve(t, &fake.Options{Rates: true, Now: func() time.Time { return now }})
-	send := func() int {
-		status, _, _ := call(t, url, request{"Bot " + fake.DefaultToken, "POST", "/channels/" + annDM + "/messages", "application/json", `{"content":"x"}`})
-		return status
-	}
-	var got []int
-	for range 6 {
-		got = append(got, send())
-	}
-	now = now.Add(time.Second)
-	got = append(got, send())
-	if want := "[200 200 200 200 200 429 200]"; fmt.Sprint(got) != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
-	if n := len(s.Messages(annDM)); n != 6 {
-		t.Errorf("%d messages", n)
-	}
-}
-
 // People read a text without its marks, and code as it is.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]string{

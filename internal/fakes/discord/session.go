@@ -17,6 +17,9 @@ func (s *Server) identify(c *conn, raw json.RawMessage, host string) {
 		Intents    *int              `json:"intents"`
 		Shard      *[2]int           `json:"shard"`
 		Properties map[string]string `json:"properties"`
+		Presence   struct {
+			Status string `json:"status"`
+		} `json:"presence"`
 	}
 	if json.Unmarshal(raw, &d) != nil || d.Intents == nil || d.Properties == nil {
 		c.end(4002)
@@ -32,17 +35,19 @@ func (s *Server) identify(c *conn, raw json.RawMessage, host string) {
 	case *d.Intents&^knownIntents != 0:
 		c.end(4013)
 		return
-	case *d.Intents&intentContent != 0 && s.opts.NoContent:
+	case *d.Intents&privileged&^s.granted() != 0:
 		c.end(4014)
 		return
 	}
 	id := "session" + s.newID()
 	c.session = &session{id: id, intents: *d.Intents, conn: c}
+	s.gateway.intents = *d.Intents
 	s.gateway.sessions[id] = c.session
 	s.gateway.opened["identify"]++
 	s.world.host = host
+	s.gateway.presence = d.Presence.Status
 	var guilds []map[string]any
-	for id := range s.world.guilds {
+	for _, id := range s.guildIDs() {
 		guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
 	}
 	s.dispatch(c.session, "READY", map[string]any{
@@ -54,8 +59,8 @@ func (s *Server) identify(c *conn, raw json.RawMessage, host string) {
 	if c.session.intents&intentGuilds == 0 {
 		return
 	}
-	for _, g := range s.world.guilds {
-		s.dispatch(c.session, "GUILD_CREATE", s.guildJSON(g))
+	for _, id := range s.guildIDs() {
+		s.dispatch(c.session, "GUILD_CREATE", s.guildJSON(s.world.guilds[id]))
 	}
 }
 
@@ -186,4 +191,38 @@ func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.gateway.conns)
+}
+
+// Intents are those of the session that was begun last; 0 = there is none.
+func (s *Server) Intents() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gateway.intents
+}
+
+// Presence is the status that the session which was begun last shows.
+func (s *Server) Presence() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gateway.presence
+}
+
+// Grant switches the Message Content Intent on or off in the Developer Portal.
+// Sessions that are there keep what they have.
+func (s *Server) Grant(content bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.NoContent = !content
+}
+
+// granted are the privileged intents that the Developer Portal has switched on.
+func (s *Server) granted() int {
+	all := intentContent
+	if s.opts.NoContent {
+		all = 0
+	}
+	if s.opts.Members {
+		all |= intentMembers
+	}
+	return all
 }

@@ -18,18 +18,20 @@ const (
 
 // world is everybody and everything people can see.
 type world struct {
-	people map[string]Person
-	guilds map[string]Guild
-	rooms  map[string]*room
-	files  map[string]stored // by path
-	tokens map[string]*opened
-	host   string // under which the server was reached last
-	epoch  int    // signatures of file addresses of another one are invalid
+	people   map[string]Person
+	guilds   map[string]Guild
+	denied   map[string]Permission // to the bot, by channel or guild
+	rooms    map[string]*room
+	files    map[string]stored // by path
+	tokens   map[string]*opened
+	commands []command
+	host     string // under which the server was reached last
+	epoch    int    // signatures of file addresses of another one are invalid
 }
 
 func newWorld() world {
 	return world{
-		people: map[string]Person{}, guilds: map[string]Guild{}, rooms: map[string]*room{},
+		people: map[string]Person{}, guilds: map[string]Guild{}, denied: map[string]Permission{}, rooms: map[string]*room{},
 		files: map[string]stored{}, tokens: map[string]*opened{},
 	}
 }
@@ -46,6 +48,7 @@ type Person struct {
 type Guild struct {
 	ID, Name, BotRole string
 	Channels          []Channel
+	System            any // id of the channel where Discord says who has come; nil: none
 }
 
 // Channel is a channel of a guild; Parent makes it a thread.
@@ -85,6 +88,51 @@ func (s *Server) AddGuild(g Guild) {
 		s.world.rooms[c.ID] = &room{Channel: c, guild: g.ID}
 	}
 	s.push("GUILD_CREATE", intentGuilds, func(int) any { return s.guildJSON(g) })
+}
+
+// guildIDs are the guilds in an order that stays.
+func (s *Server) guildIDs() []string { return slices.Sorted(maps.Keys(s.world.guilds)) }
+
+// RemoveGuild makes the bot leave a guild, as somebody who removes it does.
+func (s *Server) RemoveGuild(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.world.guilds, id)
+	s.push("GUILD_DELETE", intentGuilds, func(int) any { return map[string]any{"id": id} })
+}
+
+// Outage takes a guild away for a moment, as Discord's own trouble does, and
+// brings it back.
+func (s *Server) Outage(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push("GUILD_DELETE", intentGuilds, func(int) any { return map[string]any{"id": id, "unavailable": true} })
+	s.push("GUILD_CREATE", intentGuilds, func(int) any { return s.guildJSON(s.world.guilds[id]) })
+}
+
+// Join lets somebody come into a guild: those who may know its members hear of
+// it, and its system channel shows it.
+func (s *Server) Join(person, guild string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := memberJSON()
+	m["user"], m["guild_id"], m["joined_at"] = s.userJSON(person), guild, stamp(s.opts.Now())
+	s.push("GUILD_MEMBER_ADD", intentMembers, func(int) any { return m })
+	if system, ok := s.world.guilds[guild].System.(string); ok {
+		r := s.room(system)
+		p := &post{id: s.newID(), author: person, at: s.opts.Now(), fields: map[string]any{"type": 7}}
+		s.add(r, p)
+		s.publish("MESSAGE_CREATE", r, p)
+	}
+}
+
+// Leave lets somebody leave a guild.
+func (s *Server) Leave(person, guild string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push("GUILD_MEMBER_REMOVE", intentMembers, func(int) any {
+		return map[string]any{"guild_id": guild, "user": s.userJSON(person)}
+	})
 }
 
 // Shut closes a channel to the bot with one of Discord's codes, such as 50001,
@@ -131,10 +179,14 @@ func (s *Server) bot() map[string]any {
 }
 
 func (s *Server) appFlags() int {
-	if s.opts.NoContent {
-		return 0
+	flags := 0 // those of a bot that few people can see (resources/application "Application Flags")
+	if !s.opts.NoContent {
+		flags |= 1 << 19
 	}
-	return 1 << 19
+	if s.opts.Members {
+		flags |= 1 << 15
+	}
+	return flags
 }
 
 func (s *Server) userJSON(id string) map[string]any {
@@ -175,7 +227,7 @@ func (s *Server) channelJSON(r *room) map[string]any {
 		}
 		return c
 	}
-	c["position"], c["permission_overwrites"], c["nsfw"] = 0, []any{}, false
+	c["position"], c["permission_overwrites"], c["nsfw"] = 0, s.overwrites(r), false
 	return c
 }
 
@@ -190,15 +242,14 @@ func (s *Server) guildJSON(g Guild) map[string]any {
 			open = append(open, s.channelJSON(r))
 		}
 	}
-	roles := []map[string]any{roleJSON(g.ID, "@everyone", nil)}
+	may := (allPermissions &^ s.world.denied[g.ID]).String()
+	roles := []map[string]any{roleJSON(g.ID, "@everyone", may, nil)}
 	if g.BotRole != "" {
-		roles = append(roles, roleJSON(g.BotRole, s.opts.Username, map[string]any{"bot_id": BotID}))
+		roles = append(roles, roleJSON(g.BotRole, s.opts.Username, may, map[string]any{"bot_id": BotID}))
 	}
-	me := memberJSON()
-	me["user"] = s.bot()
 	return map[string]any{
-		"id": g.ID, "name": g.Name, "owner_id": "1", "unavailable": false, "member_count": len(s.world.people) + 1,
-		"joined_at": "2017-03-13T19:19:14.040000+00:00", "large": false, "members": []any{me}, "roles": roles,
+		"id": g.ID, "name": g.Name, "owner_id": "1", "unavailable": false, "system_channel_id": g.System, "member_count": len(s.world.people) + 1,
+		"joined_at": "2017-03-13T19:19:14.040000+00:00", "large": false, "members": []any{s.meIn(g)}, "roles": roles,
 		"channels": list(open), "threads": list(threads), "emojis": []any{}, "stickers": []any{}, "features": []any{},
 		"voice_states": []any{}, "presences": []any{}, "stage_instances": []any{}, "guild_scheduled_events": []any{},
 		"preferred_locale": "en-US", "premium_tier": 0, "nsfw_level": 0, "system_channel_flags": 0,
@@ -206,9 +257,9 @@ func (s *Server) guildJSON(g Guild) map[string]any {
 	}
 }
 
-func roleJSON(id, name string, tags map[string]any) map[string]any {
+func roleJSON(id, name, may string, tags map[string]any) map[string]any {
 	r := map[string]any{
-		"id": id, "name": name, "color": 0, "hoist": false, "position": 0, "permissions": "2147483647",
+		"id": id, "name": name, "color": 0, "hoist": false, "position": 0, "permissions": may,
 		"managed": tags != nil, "mentionable": false, "flags": 0,
 	}
 	if tags != nil {

@@ -110,7 +110,7 @@ func (s *Server) tooFast(r *room, n int) *apiError {
 		wait = max(wait, s.rates.all.Take(now, allPerSecond, allPerSecond))
 	}
 	if wait > 0 {
-		return flood(int(wait) + 1)
+		return s.floods(int(wait) + 1)
 	}
 	return nil
 }

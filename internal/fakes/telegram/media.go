@@ -32,7 +32,7 @@ func mediaMethods() map[string]method {
 }
 
 func (s *Server) sendFile(req *request, kind string) (any, *apiError) {
-	r, m, e := s.draft(req)
+	r, m, e := s.frame(req)
 	if e != nil {
 		return nil, e
 	}
@@ -111,7 +111,7 @@ func sendMediaGroup(s *Server, req *request) (any, *apiError) {
 	if req.params["reply_markup"] != "" {
 		return nil, badRequest("unknown parameter %q", "reply_markup")
 	}
-	r, frame, e := s.draft(req)
+	r, frame, e := s.frame(req)
 	if e != nil {
 		return nil, e
 	}

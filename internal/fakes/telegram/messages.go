@@ -29,7 +29,10 @@ func methods() map[string]method {
 		"setwebhook":             {"url certificate ip_address max_connections allowed_updates drop_pending_updates secret_token", setWebhook},
 		"deletewebhook":          {"drop_pending_updates", deleteWebhook},
 		"getwebhookinfo":         {"", getWebhookInfo},
-		"setmycommands":          {"commands scope language_code", func(*Server, *request) (any, *apiError) { return true, nil }},
+		"setmycommands":          {"commands scope language_code", setMyCommands},
+		"getmycommands":          {"scope language_code", getMyCommands},
+		"deletemycommands":       {"scope language_code", deleteMyCommands},
+		"sendmessagedraft":       {"chat_id message_thread_id draft_id text parse_mode entities can_stop keep_on_stop", sendMessageDraft},
 		"sendmessage":            {sendParams + textParams, sendMessage},
 		"editmessagetext":        {"business_connection_id chat_id message_id inline_message_id reply_markup " + textParams, editMessageText},
 		"editmessagereplymarkup": {"business_connection_id chat_id message_id inline_message_id reply_markup", editMessageReplyMarkup},
@@ -46,7 +49,7 @@ func methods() map[string]method {
 
 func (s *Server) getMe() map[string]any {
 	me := s.me()
-	me["can_join_groups"], me["can_read_all_group_messages"], me["supports_inline_queries"] = true, false, false
+	me["can_join_groups"], me["can_read_all_group_messages"], me["supports_inline_queries"] = true, !s.opts.Ways.Privacy, false
 	return me
 }
 
@@ -74,8 +77,8 @@ func (s *Server) target(req *request) (*room, *apiError) {
 	return r, nil
 }
 
-// draft checks what all sending methods have in common.
-func (s *Server) draft(req *request) (*room, *Message, *apiError) {
+// frame checks what all sending methods have in common.
+func (s *Server) frame(req *request) (*room, *Message, *apiError) {
 	r, e := s.target(req)
 	if e != nil {
 		return nil, nil, e
@@ -136,7 +139,7 @@ func (req *request) keyboard() ([][]Button, *apiError) {
 }
 
 func sendMessage(s *Server, req *request) (any, *apiError) {
-	r, m, e := s.draft(req)
+	r, m, e := s.frame(req)
 	if e != nil {
 		return nil, e
 	}
@@ -147,6 +150,9 @@ func sendMessage(s *Server, req *request) (any, *apiError) {
 	if m.Text == "" {
 		return nil, badRequest("message text is empty")
 	}
+	if m.Preview, e = req.preview(m); e != nil {
+		return nil, e
+	}
 	if e := s.tooFast(r, 1); e != nil {
 		return nil, e
 	}
@@ -154,6 +160,29 @@ func sendMessage(s *Server, req *request) (any, *apiError) {
 	m.ID = r.last
 	s.apply(r, m)
 	return s.messageJSON(m), nil
+}
+
+// preview is the address that Telegram fetches, to show a preview of it below a
+// text: the first, unless the bot declines
+// (https://core.telegram.org/bots/api#linkpreviewoptions, read November 2026).
+func (req *request) preview(m *Message) (string, *apiError) {
+	var o struct {
+		Disabled bool `json:"is_disabled"`
+	}
+	if e := req.object("link_preview_options", &o); e != nil || o.Disabled {
+		return "", e
+	}
+	for _, e := range m.Entities {
+		if e.Type == "text_link" {
+			return e.URL, nil
+		}
+	}
+	for _, e := range detect(m.Text) {
+		if e.Type == "url" {
+			return marks.FindString(m.Text[strings.Index(m.Text, "http"):]), nil
+		}
+	}
+	return "", nil
 }
 
 // mine finds the bot's message that a call is about. In a server that forgets,
@@ -189,6 +218,9 @@ func editMessageText(s *Server, req *request) (any, *apiError) {
 	if m.Keyboard, e = req.keyboard(); e != nil {
 		return nil, e
 	}
+	if m.Preview, e = req.preview(&m); e != nil {
+		return nil, e
+	}
 	switch {
 	case m.Text == "":
 		return nil, badRequest("message text is empty")
@@ -197,7 +229,7 @@ func editMessageText(s *Server, req *request) (any, *apiError) {
 	case same(&m, old):
 		return nil, badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
-	if e := s.tooFast(r, 1); e != nil {
+	if e := s.editsTooFast(r); e != nil {
 		return nil, e
 	}
 	m.Edits++

@@ -34,6 +34,9 @@ type room struct {
 	messages map[int]*Message
 	order    []int // ids of the bot's messages
 	rate     trouble.Bucket
+	drafts   trouble.Bucket
+	draft    draft
+	edits    edits
 }
 
 // AddPerson makes a user who has started the bot.

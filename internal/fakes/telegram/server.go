@@ -47,6 +47,18 @@ type Options struct {
 	// order, while the Server is locked: it must be quick and must not call
 	// the Server.
 	OnMessage func(Message)
+	Ways      Ways
+}
+
+// Ways are what one Telegram does otherwise than another.
+type Ways struct {
+	Old      bool   // a Bot API server from before 9.3, which knows no drafts
+	NoDrafts bool   // the bot may show no drafts, as before 9.5 without topics
+	Privacy  bool   // of groups only what is meant for the bot is delivered
+	Hasty    bool   // a poll is answered at once, whatever its timeout
+	Local    string // folder of a server with --local: files stand there
+	// OnDraft is told of each draft, as Options.OnMessage of each message.
+	OnDraft func(chat int64, text string)
 }
 
 // Server is one fake Telegram with one bot.

@@ -29,6 +29,7 @@ type Message struct {
 	ReplyTo  int
 	Edits    int
 	Album    string // media_group_id
+	Preview  string // address that Telegram has fetched for a preview
 	Kind     string // "text", or the kind of file: "photo", "document", …
 	File     *File
 }
@@ -53,10 +54,12 @@ type store struct {
 	lastFile int
 	presses  map[string]bool // true: answered
 	last     int
+	menus    map[string][]Command // by scope and language
+	floods   int                  // calls that came too fast
 }
 
 func newStore() store {
-	return store{files: map[string]File{}, presses: map[string]bool{}}
+	return store{files: map[string]File{}, presses: map[string]bool{}, menus: map[string][]Command{}}
 }
 
 func (st *store) count(req *request, forget bool) {
@@ -132,6 +135,9 @@ func (s *Server) apply(r *room, m *Message) {
 			r.order = append(r.order, m.ID)
 		}
 		r.messages[m.ID] = m
+	}
+	if m.Edits == 0 {
+		r.draft = draft{} // a message takes its place
 	}
 	s.tell(m)
 }

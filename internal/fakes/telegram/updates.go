@@ -128,7 +128,7 @@ func (s *Server) getUpdates(req *request) (any, *apiError) {
 	}
 	// The newer poll wins; the older one is told.
 	s.updates.interrupt(&apiError{Code: http.StatusConflict, Text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"})
-	if len(s.updates.pending) == 0 && timeout > 0 {
+	if len(s.updates.pending) == 0 && timeout > 0 && !s.opts.Ways.Hasty {
 		if e := s.waitForUpdate(req, timeout); e != nil {
 			return nil, e
 		}

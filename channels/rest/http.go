@@ -1,9 +1,7 @@
-package channels
+package rest
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -32,31 +30,8 @@ func HTTPClient(given *http.Client) (client *http.Client, closeIdle func()) {
 	return &h, closeIdle
 }
 
-// Sent makes wrote true as soon as the server of a request with the returned
+// sent makes wrote true as soon as the server of a request with the returned
 // context may have seen it: from then on a send without an answer is Ambiguous.
-func Sent(ctx context.Context, wrote *atomic.Bool) context.Context {
+func sent(ctx context.Context, wrote *atomic.Bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-}
-
-// Download opens the file at an address. The caller closes it; ctx must last
-// until then. Without a file it returns the kind of the error beside it, whose
-// text may hold the address.
-func Download(ctx context.Context, client *http.Client, address string) (io.ReadCloser, Kind, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, Rejected, err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, Temporary, err
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp.Body, 0, nil
-	}
-	defer resp.Body.Close()
-	kind := Temporary
-	if resp.StatusCode/100 == 4 && resp.StatusCode != http.StatusTooManyRequests {
-		kind = Rejected
-	}
-	return nil, kind, fmt.Errorf("HTTP status %d", resp.StatusCode)
 }

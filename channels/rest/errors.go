@@ -1,0 +1,101 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/channels"
+)
+
+// KindOf is what an HTTP status means for the caller when no code of the
+// platform says more. A server that fails has almost never sent the message,
+// and outages last longer than the one repeat that Ambiguous is worth; a
+// gateway that gave up waiting is another matter.
+func KindOf(status int) channels.Kind {
+	switch {
+	case status == http.StatusGatewayTimeout:
+		return channels.Ambiguous
+	case status >= http.StatusInternalServerError:
+		return channels.Temporary
+	case status == http.StatusTooManyRequests:
+		return channels.RateLimited
+	case status == http.StatusRequestEntityTooLarge:
+		return channels.TooLong
+	case status == http.StatusUnauthorized:
+		return channels.Unauthorized
+	}
+	return channels.Rejected
+}
+
+// RetryAfter is how long the server wants to be left alone, in whole seconds
+// or until a date (RFC 9110, 10.2.3); 0: it does not say.
+func RetryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now := time.Now()
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date // the server's own clock: ours may be wrong
+	}
+	return max(0, at.Sub(now))
+}
+
+// Unreadable is a call whose file could not be read on our side.
+func (c *Client) Unreadable(op string, err error) *channels.Error {
+	kind := channels.Temporary
+	if errors.Is(err, fs.ErrNotExist) {
+		kind = channels.Rejected
+	}
+	return c.Fail(op, kind, fmt.Errorf("read the file: %w", err))
+}
+
+// Clean takes addresses, which may hold tokens, and secrets out of an error.
+// errors.Is still finds the cause.
+func (c *Client) Clean(err error) error {
+	for {
+		var ue *url.Error
+		if !errors.As(err, &ue) {
+			break
+		}
+		err = ue.Err
+	}
+	if text := err.Error(); c.Redact(text) != text {
+		return redacted{c.Redact(text), err}
+	}
+	return err
+}
+
+// Redact takes the secrets out of a text.
+func (c *Client) Redact(text string) string {
+	for _, secret := range c.secrets() {
+		if secret == "" {
+			continue
+		}
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+			text = strings.ReplaceAll(text, form, "***")
+		}
+	}
+	return text
+}
+
+// redacted has another text than its cause, which it does not hand out.
+type redacted struct {
+	text  string
+	cause error
+}
+
+func (r redacted) Error() string { return r.text }
+
+// Is implements what errors.Is asks.
+func (r redacted) Is(target error) bool { return errors.Is(r.cause, target) }
