@@ -2,12 +2,12 @@ package dingtalk
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/open-dingtalk/dingtalk-stream-sdk-go/payload"
 
 	"magpie/channels"
+	"magpie/channels/lanes"
 	"magpie/chat"
 )
 
@@ -36,9 +36,7 @@ type intake struct {
 	t     *DingTalk
 	sink  channels.Sink
 	room  chan struct{}
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	lanes map[string][]arrival // present while a goroutine works on it
+	chats lanes.Lanes
 }
 
 // arrival is a message on its way to the sink.
@@ -50,12 +48,12 @@ type arrival struct {
 }
 
 func newIntake(t *DingTalk, sink channels.Sink) *intake {
-	return &intake{t: t, sink: sink, room: make(chan struct{}, mostWaiting), lanes: map[string][]arrival{}}
+	return &intake{t: t, sink: sink, room: make(chan struct{}, mostWaiting)}
 }
 
 // wait returns when everything that was taken in is through, which is soon
 // once the context of put has ended: every message gets a last try.
-func (n *intake) wait() { n.wg.Wait() }
+func (n *intake) wait() { n.chats.Wait() }
 
 // put takes a callback in. It returns at once unless too much waits.
 func (n *intake) put(ctx context.Context, p push) {
@@ -84,28 +82,9 @@ func (n *intake) put(ctx context.Context, p push) {
 }
 
 func (n *intake) enter(ctx context.Context, a arrival) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	key := a.in.Addr.Chat
-	queue, running := n.lanes[key]
-	n.lanes[key] = append(queue, a)
-	if running {
-		return
-	}
-	n.wg.Go(func() {
-		for {
-			n.mu.Lock()
-			queue := n.lanes[key]
-			if len(queue) == 0 {
-				delete(n.lanes, key)
-				n.mu.Unlock()
-				return
-			}
-			n.lanes[key] = queue[1:]
-			n.mu.Unlock()
-			n.deliver(ctx, queue[0])
-			queue[0].done()
-		}
+	n.chats.Put(a.in.Addr.Chat, func() {
+		n.deliver(ctx, a)
+		a.done()
 	})
 }
 

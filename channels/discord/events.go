@@ -142,7 +142,7 @@ func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 	}
 	why := r.d.unwanted(m, edited)
 	if why == "" {
-		where, err := r.locate(ctx, spot{m.Channel, m.Guild, m.Kind, m.ID})
+		where, err := r.locate(ctx, spot{channel: m.Channel, guild: m.Guild, kind: m.Kind, event: m.ID})
 		if err != nil {
 			return err
 		}
@@ -172,6 +172,7 @@ func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 type spot struct {
 	channel, guild string
 	kind           *int   // of the channel; nil: not told
+	parent         string // of a thread: the channel it is in; "": not told
 	event          string // snowflake
 }
 
@@ -183,7 +184,10 @@ func (r *receiver) locate(ctx context.Context, s spot) (place, error) {
 		return pl, nil
 	}
 	pl := place{Guild: s.guild, Last: before(s.event)}
-	if s.guild != "" && (s.kind == nil || isThread(*s.kind)) {
+	switch {
+	case s.kind != nil && isThread(*s.kind) && s.parent != "":
+		pl.Parent = s.parent
+	case s.guild != "" && (s.kind == nil || isThread(*s.kind)):
 		parent, err := r.d.parent(ctx, s.channel)
 		if err != nil {
 			return place{}, err

@@ -114,6 +114,7 @@ type interaction struct {
 	Guild   string                    `json:"guild_id"`
 	Channel string                    `json:"channel_id"`
 	Locale  string                    `json:"locale"`
+	Where   *channelInfo              `json:"channel"`
 	Member  *member                   `json:"member"` // in a guild
 	User    *user                     `json:"user"`   // in a private chat
 	Message *struct {

@@ -96,6 +96,7 @@ func (r *receiver) run(ctx context.Context) error {
 	wg.Go(func() { r.flush(ctx) })
 	wg.Go(func() { r.offerCommands(ctx) })
 	wg.Go(func() { r.tellLacks(ctx) })
+	wg.Go(func() { r.tidyUses(ctx) })
 	defer r.save(ctx)
 	defer func() { _ = r.replies.Wait() }() // they return none
 	defer wg.Wait()
@@ -118,7 +119,7 @@ func (r *receiver) run(ctx context.Context) error {
 // load finds what an earlier process left.
 func (r *receiver) load(ctx context.Context, wait *channels.Backoff) {
 	for {
-		err := errors.Join(r.d.places.load(ctx), r.roles.load(ctx, r.d.deps.Table), r.recall(ctx))
+		err := errors.Join(r.d.places.load(ctx), r.d.uses.load(ctx), r.roles.load(ctx, r.d.deps.Table), r.recall(ctx))
 		if err == nil || ctx.Err() != nil {
 			return
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/lanes"
 	"magpie/chat"
 )
 
@@ -23,53 +23,35 @@ var errLine = errors.New("too many events of this chat wait")
 type intake struct {
 	f     *Feishu
 	sink  channels.Sink
-	start func(work func(context.Context)) // runs work in a goroutine that wait waits for
-	wg    sync.WaitGroup
-
-	mu    sync.Mutex
-	lines map[string][]*job // by chat; an entry has a goroutine
-}
-
-// job is an event on its way to the sink.
-type job struct {
-	event
-	done chan error // gets one value
+	store func(event) error // set by open
+	chats lanes.Lanes
 }
 
 // open makes the intake work until ctx ends; wait then waits for it.
 func (n *intake) open(ctx context.Context) {
-	n.start = func(work func(context.Context)) { n.wg.Go(func() { work(ctx) }) }
+	n.store = func(ev event) error { return n.give(ctx, ev) }
 }
 
-func (n *intake) wait() { n.wg.Wait() }
+func (n *intake) wait() { n.chats.Wait() }
 
 func newIntake(f *Feishu, sink channels.Sink) *intake {
-	return &intake{f: f, sink: sink, lines: map[string][]*job{}}
+	return &intake{f: f, sink: sink, chats: lanes.Lanes{Most: maxLine}}
 }
 
 // take puts an event into its chat's line. The channel gets nil when the event
 // is stored or rightly passed over. It never blocks.
 func (n *intake) take(ev event) <-chan error {
-	j := &job{event: ev, done: make(chan error, 1)}
+	done := make(chan error, 1)
 	if ev.in == nil {
 		n.skip(ev)
-		j.done <- nil
-		return j.done
+		done <- nil
+		return done
 	}
 	n.f.deps.Status.Event()
-	key := ev.in.Addr.Chat
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	line, running := n.lines[key]
-	if len(line) >= maxLine {
-		j.done <- errLine
-		return j.done
+	if !n.chats.Put(ev.in.Addr.Chat, func() { done <- n.store(ev) }) {
+		done <- errLine
 	}
-	n.lines[key] = append(line, j)
-	if !running {
-		n.start(func(ctx context.Context) { n.work(ctx, key) })
-	}
-	return j.done
+	return done
 }
 
 func (n *intake) skip(ev event) {
@@ -83,26 +65,8 @@ func (n *intake) skip(ev event) {
 	}
 }
 
-// work empties a chat's line.
-func (n *intake) work(ctx context.Context, key string) {
-	for {
-		n.mu.Lock()
-		line := n.lines[key]
-		if len(line) == 0 {
-			delete(n.lines, key)
-			n.mu.Unlock()
-			return
-		}
-		n.mu.Unlock()
-		line[0].done <- n.store(ctx, line[0].event)
-		n.mu.Lock()
-		n.lines[key] = n.lines[key][1:]
-		n.mu.Unlock()
-	}
-}
-
-// store gives an event to the sink until the sink takes it or ctx ends.
-func (n *intake) store(ctx context.Context, ev event) error {
+// give completes an event and hands it to the sink.
+func (n *intake) give(ctx context.Context, ev event) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -117,7 +81,7 @@ func (n *intake) store(ctx context.Context, ev event) error {
 	}
 	n.f.signs.saw(ev.in) // before the sink: whoever takes it may show a sign at once
 	for _, in := range append([]*chat.Inbound{ev.in}, ev.also...) {
-		if err := n.give(ctx, in); err != nil {
+		if err := n.insist(ctx, in); err != nil {
 			return err
 		}
 		n.f.stored(ctx, in)
@@ -135,7 +99,8 @@ func await(ctx context.Context, done <-chan error) error {
 	}
 }
 
-func (n *intake) give(ctx context.Context, in *chat.Inbound) error {
+// insist hands one message to the sink until the sink takes it or ctx ends.
+func (n *intake) insist(ctx context.Context, in *chat.Inbound) error {
 	wait := channels.NewBackoff(n.f.pace.store, 10*time.Second)
 	for {
 		err := n.sink(ctx, *in)

@@ -3,15 +3,13 @@ package qq
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"strings"
-	"sync"
 
 	"magpie/channels"
+	"magpie/channels/lanes"
 )
 
 const (
-	lockCount = 64
 	// tellQueue is how many chats may wait to be told what they missed; those
 	// beyond are told at the contact after.
 	tellQueue = 256
@@ -38,13 +36,12 @@ type menu struct {
 type intake struct {
 	q     *QQ
 	sink  channels.Sink
-	seed  maphash.Seed
-	chats [lockCount]sync.Mutex // by chat; held while the sink works
-	tell  chan string           // chats that missed something
+	chats lanes.Lanes
+	tell  chan string // chats that missed something
 }
 
 func newIntake(q *QQ, sink channels.Sink) *intake {
-	return &intake{q: q, sink: sink, seed: maphash.MakeSeed(), tell: make(chan string, tellQueue)}
+	return &intake{q: q, sink: sink, tell: make(chan string, tellQueue)}
 }
 
 // take handles one frame; nil means that it is stored or rightly passed over.
@@ -57,9 +54,11 @@ func (n *intake) take(ctx context.Context, f *frame) error {
 	if ev.chat == "" {
 		return nil
 	}
-	lock := &n.chats[maphash.String(n.seed, ev.chat)%lockCount]
-	lock.Lock()
-	defer lock.Unlock()
+	return n.chats.Do(ev.chat, func() error { return n.enter(ctx, ev) })
+}
+
+// enter brings an event into the account of its chat and to the sink.
+func (n *intake) enter(ctx context.Context, ev event) error {
 	if ev.in != nil || ev.window.ID != "" || ev.state != nil {
 		// Before the sink: the answer may be quicker than what comes after it.
 		waiting, err := n.q.ledger.open(ctx, ev.chat, ev.window, ev.note)

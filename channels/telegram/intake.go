@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"magpie/channels"
+	"magpie/channels/lanes"
 	"magpie/chat"
 	"magpie/internal/kv"
 )
@@ -25,7 +25,6 @@ const (
 	// albumFull is the most that an album holds.
 	albumFull   = 10
 	albumPrefix = "album"
-	lockCount   = 64
 )
 
 // intake takes events in and hands them to the sink, one after the other in a
@@ -35,8 +34,7 @@ const (
 type intake struct {
 	t     *Telegram
 	sink  channels.Sink
-	seed  maphash.Seed
-	chats [lockCount]sync.Mutex // by chat; held while the sink works
+	chats lanes.Lanes
 
 	mu     sync.Mutex
 	albums map[string]*album // by chat
@@ -51,7 +49,7 @@ type album struct {
 }
 
 func newIntake(t *Telegram, sink channels.Sink) *intake {
-	return &intake{t: t, sink: sink, seed: maphash.MakeSeed(), albums: map[string]*album{}, wake: make(chan struct{}, 1)}
+	return &intake{t: t, sink: sink, albums: map[string]*album{}, wake: make(chan struct{}, 1)}
 }
 
 // load finds the albums that an earlier process left behind.
@@ -85,16 +83,26 @@ func (n *intake) take(ctx context.Context, ev event) error {
 		return nil
 	}
 	n.t.deps.Status.Event()
-	lock := n.lock(ev.in.Addr.Chat)
-	lock.Lock()
-	defer lock.Unlock()
+	return n.chats.Do(ev.in.Addr.Chat, func() error { return n.store(ctx, ev) })
+}
+
+// store hands an event to the sink. The chat's lane is held.
+func (n *intake) store(ctx context.Context, ev event) error {
 	if ev.album != "" {
 		return n.join(ctx, ev)
 	}
 	if err := n.flush(ctx, ev.in.Addr.Chat); err != nil {
 		return err
 	}
-	return n.sink(ctx, *ev.in)
+	if err := n.sink(ctx, *ev.in); err != nil {
+		return err
+	}
+	for _, in := range ev.also {
+		if err := n.sink(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *intake) skip(ev event) {
@@ -102,15 +110,11 @@ func (n *intake) skip(ev event) {
 	case ev.bad:
 		n.t.skipped.Add(1)
 		n.t.deps.Log.Warn("update skipped", "update", ev.id, "why", ev.skip)
-	case strings.HasPrefix(ev.skip, "membership"):
+	case strings.HasPrefix(ev.skip, "membership"), strings.HasPrefix(ev.skip, "business"):
 		n.t.deps.Log.Info(ev.skip, "update", ev.id)
 	default:
 		n.t.deps.Log.Debug("update passed over", "update", ev.id, "why", ev.skip)
 	}
-}
-
-func (n *intake) lock(chat string) *sync.Mutex {
-	return &n.chats[maphash.String(n.seed, chat)%lockCount]
 }
 
 func (n *intake) waiting(chat string) *album {
@@ -119,7 +123,7 @@ func (n *intake) waiting(chat string) *album {
 	return n.albums[chat]
 }
 
-// join stores a part of an album. The chat is locked.
+// join stores a part of an album, in the lane of its chat.
 func (n *intake) join(ctx context.Context, ev event) error {
 	chatID := ev.in.Addr.Chat
 	a := n.waiting(chatID)
@@ -158,7 +162,7 @@ func (n *intake) join(ctx context.Context, ev event) error {
 	return nil
 }
 
-// flush gives the waiting album of a chat to the sink. The chat is locked.
+// flush gives the waiting album of a chat to the sink, in the lane of the chat.
 func (n *intake) flush(ctx context.Context, chatID string) error {
 	a := n.waiting(chatID)
 	if a == nil {
@@ -234,11 +238,10 @@ func (n *intake) deliver(ctx context.Context) time.Duration {
 }
 
 func (n *intake) flushDue(ctx context.Context, chatID string) error {
-	lock := n.lock(chatID)
-	lock.Lock()
-	defer lock.Unlock()
-	if a := n.waiting(chatID); a == nil || time.Until(a.due) > 0 {
-		return nil // a new part came meanwhile
-	}
-	return n.flush(ctx, chatID)
+	return n.chats.Do(chatID, func() error {
+		if a := n.waiting(chatID); a == nil || time.Until(a.due) > 0 {
+			return nil // a new part came meanwhile
+		}
+		return n.flush(ctx, chatID)
+	})
 }

@@ -36,6 +36,11 @@ const (
 	corpID              = "dingfakecorp0000"
 )
 
+// maxParam is the largest msgParam, in bytes
+// (https://help.dingtalk.io/open/development/the-robot-sends-a-group-message,
+// read November 2026, of messages to groups; for those to people it names none).
+const maxParam = 15_000
+
 // Options adjust a Server; the zero value is good for tests.
 type Options struct {
 	ClientID, ClientSecret string        // "" = the defaults; the robot code is the client id
@@ -44,7 +49,7 @@ type Options struct {
 	Ping                   time.Duration // between two ping frames; 0 = none
 	Grace                  time.Duration // from a disconnect frame to the closing; 0 = 10 s
 	SessionLife            time.Duration // of a session webhook; 0 = 90 min
-	MaxParam               int           // largest msgParam in bytes; 0 = 20000
+	MaxParam               int           // largest msgParam in bytes; 0 = 15000
 	Ghosts                 bool          // a connection that ends without a close frame takes one push yet
 	StrictFiles            bool          // take only the documented file types
 	Now                    func() time.Time
@@ -80,7 +85,7 @@ func New(o *Options) *Server {
 	s.opts.ClientSecret = cmp.Or(s.opts.ClientSecret, DefaultClientSecret)
 	s.opts.Grace = cmp.Or(s.opts.Grace, 10*time.Second)
 	s.opts.SessionLife = cmp.Or(s.opts.SessionLife, 90*time.Minute)
-	s.opts.MaxParam = cmp.Or(s.opts.MaxParam, 20000)
+	s.opts.MaxParam = cmp.Or(s.opts.MaxParam, maxParam)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}

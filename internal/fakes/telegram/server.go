@@ -54,7 +54,9 @@ type Options struct {
 type Ways struct {
 	Old      bool   // a Bot API server from before 9.3, which knows no drafts
 	NoDrafts bool   // the bot may show no drafts, as before 9.5 without topics
+	NoGroups bool   // the bot cannot be added to groups
 	Privacy  bool   // of groups only what is meant for the bot is delivered
+	Admin    bool   // the bot is an administrator of its groups
 	Hasty    bool   // a poll is answered at once, whatever its timeout
 	Local    string // folder of a server with --local: files stand there
 	// OnDraft is told of each draft, as Options.OnMessage of each message.
