@@ -134,6 +134,7 @@ func fold(inputs []chat.Delivery) []chat.Delivery {
 		if len(d.Attachments) == 0 {
 			d.Attachments = out[i].Attachments
 		}
+		d.Room = slices.Concat(out[i].Room, d.Room)
 		if d.ReplyTo == nil {
 			d.ReplyTo = out[i].ReplyTo
 		}

@@ -55,15 +55,15 @@ func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
 }
 
 // carries says whether a message brings words of others than its sender: what
-// it quotes, what it forwards, and the report of a task, which may have read
-// anything.
+// it quotes, what it forwards, what people who are not let in have said in the
+// group before, and the report of a task, which may have read anything.
 func carries(d chat.Delivery) bool {
-	return d.Forwarded || d.Origin == chat.FromSystem || foreign(d.ReplyTo)
+	return d.Forwarded || d.Origin == chat.FromSystem || foreign(d.ReplyTo) || foreignTalk(d.Room)
 }
 
 // text writes what a message says, with everything the model should know of it.
 func (t *turn) text(ctx context.Context, d chat.Delivery) string {
-	said := t.quote(ctx, d.ReplyTo)
+	said := t.overheardText(d.Room) + t.quote(ctx, d.ReplyTo)
 	switch {
 	case d.Origin == chat.FromCron:
 		said += labelJob
@@ -191,12 +191,17 @@ func fence(tag, from, id, text string) string {
 	if id = clean(id); id != "" {
 		b.WriteString(` id="` + id + `"`)
 	}
-	b.WriteString(">\n" + tags.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "&lt;$1") + "\n</" + tag + ">\n")
+	b.WriteString(">\n" + harmless(text) + "\n</" + tag + ">\n")
 	return b.String()
 }
 
+// harmless is foreign text that cannot close a fence, or open one.
+func harmless(text string) string {
+	return tags.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "&lt;$1")
+}
+
 // tags finds the tags of fences in foreign text, to make them harmless.
-var tags = regexp.MustCompile(`(?i)<(\s*/?\s*(?:message|quoted|report|reminder)\b)`)
+var tags = regexp.MustCompile(`(?i)<(\s*/?\s*(?:message|quoted|overheard|report|reminder)\b)`)
 
 // clean makes a foreign name fit to stand in a label: one short line without
 // the characters that labels are made of.

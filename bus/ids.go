@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"magpie/chat"
 )
 
 // A ledger notes ids for as long as platforms repeat messages. All ids of a
@@ -150,6 +152,13 @@ func (l *ledger) note(p *page, seq uint64, data []byte) {
 	l.size += len(p.at) - p.ids
 	p.ids = len(p.at)
 	l.mu.Unlock()
+}
+
+// Answered reports whether the inbound message of that id was answered in the
+// chat within the last days.
+func (b *Bus) Answered(ctx context.Context, sid chat.SessionKey, id string) (bool, error) {
+	_, found, err := b.chats.seen.find(ctx, string(sid), id)
+	return found, err
 }
 
 func hashID(id string) idHash {

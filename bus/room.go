@@ -44,6 +44,9 @@ func (r *room) isFull() bool {
 	return r.full
 }
 
+// Full reports whether new messages are refused, since the store has no room.
+func (b *Bus) Full() bool { return b.room.isFull() }
+
 // measured notes the truth; it reports whether the judgement changed.
 func (r *room) measured(used, limit int64, noSpace bool) (full, changed bool) {
 	r.mu.Lock()

@@ -44,10 +44,15 @@ type Ports struct {
 	// ErrNoCode when there is no such code.
 	Approve   func(ctx context.Context, code string) (who string, err error)
 	Reminders Reminders
-	// Memory are the long-term notes.
-	Memory Memory
+	Kept
 	// Admin says whether that person may administer the bot; nil = nobody.
 	Admin func(channel, sender string) bool
+}
+
+// Kept is what is kept of chats beside their conversations.
+type Kept struct {
+	Memory Memory // the long-term notes
+	Room   Room   // the talk of groups that does not address the bot
 }
 
 // Settings reads and changes a chat's choices.

@@ -51,6 +51,7 @@ type fixture struct {
 	buttons *buttons.Registry
 	memory  *memory.Store
 	room    *room
+	kept    kept
 	seq     uint64
 }
 
@@ -79,8 +80,8 @@ func newFixture(t *testing.T) *fixture {
 			}
 			return "", command.ErrNoCode
 		},
-		Memory: f.memory,
-		Admin:  func(channel, sender string) bool { return channel == "telegram" && sender == "boss" },
+		Kept:  command.Kept{Memory: f.memory, Room: &f.kept},
+		Admin: func(channel, sender string) bool { return channel == "telegram" && sender == "boss" },
 	}, &command.Options{Now: now})
 	return f
 }

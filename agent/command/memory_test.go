@@ -93,7 +93,7 @@ func TestMemoryOfOthers(t *testing.T) {
 // What cannot be read is an error, and nothing is said of it.
 func TestMemoryFails(t *testing.T) {
 	f := newFixture(t)
-	broken := command.New(command.Ports{Settings: f.store, Memory: brokenMemory{f.memory}}, nil)
+	broken := command.New(command.Ports{Settings: f.store, Kept: command.Kept{Memory: brokenMemory{f.memory}}}, nil)
 	for _, text := range []string{"/memory", "/memory search x"} {
 		if out, ok, err := broken.Handle(t.Context(), f.delivery(text, "joe", ""), f.room); !errors.Is(err, errBroken) || ok {
 			t.Errorf("%s: %q, %v", text, out.Text, err)

@@ -27,6 +27,7 @@ func table() []entry {
 		{[]string{"cron", "定时", "jobs", "job", "定时任务"}, "[task|add|remove|pause|resume|run]", "jobs: tasks for me at a time", "定时任务：到时由我执行", runCron, func(p *Ports) bool { return p.Reminders != nil }},
 		{[]string{"tools", "工具", "tool"}, "", "the tools that I can use", "查看可用工具", runTools, func(p *Ports) bool { return p.Tools != nil }},
 		{[]string{"memory", "记忆", "memories"}, "[search words|remove number]", "what I remember here", "查看和删除记忆", runMemory, func(p *Ports) bool { return p.Memory != nil }},
+		{[]string{"context", "上下文", "room"}, "[clear]", "what I keep of this group's talk", "查看和清除暂存的群消息", runContext, func(p *Ports) bool { return p.Room != nil }},
 		{[]string{"mcp", "插件"}, "", "the MCP servers and their state", "查看 MCP 服务器", runMCP, func(p *Ports) bool { return p.MCP != nil }},
 		{[]string{"approve", "批准", "allow", "yes", "允许"}, "[id]", "let a tool do what it asks for", "批准工具的请求", runApprove, func(p *Ports) bool { return p.Approvals != nil }},
 		{[]string{"deny", "拒绝", "reject", "no"}, "[id]", "forbid it", "拒绝工具的请求", runDeny, func(p *Ports) bool { return p.Approvals != nil }},

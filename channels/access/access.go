@@ -213,7 +213,7 @@ func (g *Gate) overhear(ctx context.Context, r *rules, in chat.Inbound) error {
 	}
 	allowed, err := g.allowed(ctx, r, in)
 	if err == nil {
-		err = g.deps.Room.Hear(ctx, in, !allowed, r.Context)
+		err = g.deps.Room.Hear(ctx, in, !allowed || in.Forwarded, r.Context)
 	}
 	if err != nil {
 		return fmt.Errorf("keep %q: %w", in.ID, err)

@@ -167,7 +167,7 @@ func (b *brain) commands(t *toolbox) *command.Set {
 			return b.approve(ctx, code)
 		},
 		Admin:     b.p.isAdmin,
-		Memory:    t.memory,
+		Kept:      command.Kept{Memory: t.memory, Room: b.p.rooms()},
 		Reminders: reminders{desk.New(b.p.jobs), b.p.bus.Table("meant")},
 	}, &command.Options{Log: b.p.log})
 }

@@ -15,6 +15,7 @@ import (
 	"magpie/channels/access"
 	"magpie/channels/all"
 	"magpie/channels/dispatch"
+	"magpie/channels/room"
 	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/console"
@@ -30,6 +31,7 @@ type doors struct {
 	all    []*door
 	byName map[string]*door
 	pairs  *access.Pairs
+	rooms  *room.Keeper // of what is said in groups
 	files  *dispatch.Intake
 }
 
@@ -49,7 +51,7 @@ type door struct {
 }
 
 func (p *program) newDoors(b *brain) (*doors, error) {
-	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs"))}
+	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")), rooms: p.rooms()}
 	b.approve = d.approve
 	if !p.has(Gateway) {
 		return d, nil
@@ -100,7 +102,9 @@ func (d *doors) open(c config.Channel, registry channels.Registry, public publis
 	if err := gate.Check(); err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 	}
-	door.gate = access.New(gate, access.Deps{Pairs: d.pairs, Say: p.bus.PublishOutbound, Urgent: command.IsStop, Log: log})
+	door.gate = access.New(gate, access.Deps{
+		Pairs: d.pairs, Say: p.bus.PublishOutbound, Urgent: command.IsStop, Room: ear{p.bus, d.rooms, log}, Log: log,
+	})
 	return door, nil
 }
 
@@ -274,7 +278,7 @@ func (d *door) run(ctx context.Context, sink channels.Sink) (err error) {
 
 // sink is the whole way in: who may speak, files noted, into the mailbox.
 func (d *doors) sink(door *door) channels.Sink {
-	last := &intake{bus: d.p.bus, log: d.p.log, now: time.Now}
+	last := &intake{bus: d.p.bus, talk: &talk{d.rooms, door.gate, d.p.log}, log: d.p.log, now: time.Now}
 	next := channels.Sink(func(ctx context.Context, in chat.Inbound) error {
 		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)

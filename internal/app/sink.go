@@ -25,9 +25,10 @@ const noticeEvery = 10 * time.Second
 // taken; what it cannot take now is an error, so that the platform brings it
 // again.
 type intake struct {
-	bus *bus.Bus
-	log *slog.Logger
-	now func() time.Time
+	bus  *bus.Bus
+	talk *talk // of groups
+	log  *slog.Logger
+	now  func() time.Time
 }
 
 func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
@@ -42,7 +43,7 @@ func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	if in.Origin == "" {
 		in.Origin = chat.FromPerson
 	}
-	err := i.bus.PublishInbound(ctx, in, in.Press != nil || command.Is(in.Text))
+	err := i.publish(ctx, in)
 	switch {
 	case err == nil:
 		i.log.Info("message received", "channel", in.Addr.Channel, "session", in.Addr.Session(), "trace", in.Trace, "id", in.ID)
@@ -55,11 +56,27 @@ func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	return err
 }
 
-// empty reports whether a message says nothing at all. A bare mention in a group
-// does, and so does a reply without a text: it points at what it replies to.
+// empty reports whether a message says nothing at all, as news does. A bare
+// mention in a group says something, and so does a reply without a text: it
+// points at what it replies to.
 func empty(in *chat.Inbound) bool {
+	if in.Happening != "" {
+		return true
+	}
 	return strings.TrimSpace(in.Text) == "" && len(in.Attachments) == 0 && in.Press == nil &&
-		in.ReplyTo == nil && (in.Direct || !in.Mentioned)
+		in.ReplyTo == nil && (in.Direct || !in.Mentioned || in.Edited)
+}
+
+// publish stores a message in its mailbox; one for the model takes along what
+// was said in its group before.
+func (i *intake) publish(ctx context.Context, in chat.Inbound) error {
+	control := in.Press != nil || command.Is(in.Text)
+	if control || in.Direct {
+		return i.bus.PublishInbound(ctx, in, control)
+	}
+	return i.talk.with(ctx, in, func(ctx context.Context, in chat.Inbound) error {
+		return i.bus.PublishInbound(ctx, in, false)
+	})
 }
 
 var (

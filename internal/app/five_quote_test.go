@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"magpie/internal/fakes/dingtalk"
+	"magpie/internal/fakes/discord"
+	"magpie/internal/fakes/feishu"
+	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/qq"
+	"magpie/internal/fakes/telegram"
+)
+
+// reply answers the message of the bot that l is.
+func reply(t *testing.T, p side, chat string, l line, text string) {
+	t.Helper()
+	switch p := p.(type) {
+	case *onTelegram:
+		id, err := p.message(l.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Say(telegram.Said{From: p.number(chat), Text: text, ReplyTo: id})
+	case *onDiscord:
+		p.Say(discord.Said{From: "7" + chat[1:], Channel: chat, Text: text, ReplyTo: l.id})
+	case *onFeishu:
+		p.Say(feishu.Said{From: "ou_" + strings.TrimPrefix(chat, "oc_"), Chat: chat, Text: text, ReplyTo: l.id})
+	case *onQQ:
+		for _, m := range p.Messages(chat) {
+			if m.ID == l.id {
+				p.Say(qq.Said{Chat: chat, Text: text, Quote: m.Index})
+			}
+		}
+	case *onDingTalk:
+		p.Say(dingtalk.Said{Chat: chat, Text: text, Quote: &dingtalk.Quote{ID: l.id}})
+	}
+}
+
+// TestFiveOwnWords: who quotes the bot has the model read what it had written,
+// sign by sign, whatever the platform makes of it; also what stands in a later
+// message of the answer, and after a restart.
+func TestFiveOwnWords(t *testing.T) {
+	t.Parallel()
+	f := newFive(t, fiveOptions{markdown: true})
+	answer := "## 结果\n\n**Bold** and `code` 。\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + strings.Repeat("第一段 has *many* words [here](https://example.org/x).\n\n", 90) + "- the last line of it"
+	f.model.Reply(func(r modelserver.Request) modelserver.Answer {
+		if strings.Contains(r.LastUser(), "tell me") {
+			return modelserver.Answer{Text: answer}
+		}
+		return modelserver.Answer{Text: "seen"}
+	})
+	b := f.start()
+	chats := map[side]string{}
+	f.each(func(p side) {
+		chats[p] = p.join(0)
+		p.say(chats[p], "tell me")
+		f.wait(p, chats[p], "the answer", has("the last line of it"))
+	})
+	for life := range 2 {
+		f.each(func(p side) {
+			shown := p.shown(chats[p])
+			var quoted strings.Builder
+			n := 0
+			for _, l := range shown {
+				if holding([]line{l}, "seen") > 0 {
+					continue
+				}
+				word := fmt.Sprintf("why %s %d %d", p.name(), life, n)
+				n++
+				before := len(p.shown(chats[p]))
+				reply(t, p, chats[p], l, word)
+				f.wait(p, chats[p], "an answer to the quote", func(all []line) bool { return len(all) > before })
+				quoted.WriteString(f.quoted(t, word) + "\n")
+			}
+			if got, want := words(quoted.String()), words(answer); got != want {
+				t.Errorf("%s, life %d: in %d quotes (-want +read):\n%s", p.name(), life, n, cmp.Diff(want, got))
+			}
+		})
+		if life == 0 {
+			clean(t, b.signal(syscall.SIGTERM))
+			b = f.start()
+		}
+	}
+	clean(t, b.signal(syscall.SIGTERM))
+}
+
+// words is a text without spaces, some of which go where it is cut.
+func words(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// quoted is what the model has read as the quote of a message that says word.
+func (f *five) quoted(t *testing.T, word string) string {
+	t.Helper()
+	for _, r := range f.model.Requests() {
+		said := r.LastUser()
+		if !strings.HasSuffix(said, word) {
+			continue
+		}
+		head, rest, _ := strings.Cut(said, "\n")
+		text, _, ok := strings.Cut(rest, "\n</quoted>")
+		if head != `<quoted from="you">` || !ok {
+			t.Errorf("the model reads %q", said)
+		}
+		return text
+	}
+	t.Errorf("the model never read %q", word)
+	return ""
+}
