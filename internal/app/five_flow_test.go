@@ -129,8 +129,8 @@ type flow struct {
 
 	mu    sync.Mutex
 	holds map[string]chan struct{} // the end of each answer, by its word
-	ends  map[string]time.Time // of the model, by chat; zero: not yet
-	shown map[string]int       // versions, by chat
+	ends  map[string]time.Time     // of the model, by chat; zero: not yet
+	shown map[string]int           // versions, by chat
 	took  []time.Duration
 	done  chan string // chats whose answer is there
 }
