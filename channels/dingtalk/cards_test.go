@@ -176,7 +176,7 @@ func TestUnanswered(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.shows("card finished ✓", "card finished I was about to")
+	s.shows("card finished ✓", "card finished "+cardMoved)
 	s.nothingOpen()
 }
 
@@ -223,6 +223,7 @@ func TestCardFailures(t *testing.T) {
 		"no answer, nothing done":    {[]fake.Fault{{Op: fake.OpCardStream, Drop: true}}, "card failed " + cardBroke + "|markdown  the answer"},
 		"the server fails":           {[]fake.Fault{{Op: fake.OpCardStream, Status: 502, Page: true}}, "card failed " + cardBroke + "|markdown  the answer"},
 		"too fast":                   {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi"}}, "card finished the answer"},
+		"too fast for long":          {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi", Times: 2}}, "card finished " + cardMoved + "|markdown  the answer"},
 		"the card was never created": {nil, "markdown  the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -324,7 +325,7 @@ func TestFinalEditFails(t *testing.T) {
 	}
 	s.shows("card inputing some", "markdown  some more")
 	s.cards.sweep(channeltest.Bounded(t))
-	s.shows("card finished some", "markdown  some more")
+	s.shows("card finished "+cardMoved, "markdown  some more")
 	s.nothingOpen()
 }
 
