@@ -42,6 +42,7 @@ func (c *caller) raw(method, path, kind string, body io.Reader) (int, map[string
 		c.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", kind)
+	req.Header.Set("Accept", "application/json")
 	if c.token != "" {
 		req.Header.Set("x-acs-dingtalk-access-token", c.token)
 	}
@@ -183,6 +184,12 @@ func TestWebhookRules(t *testing.T) {
 	}
 	if fast != 410100 {
 		t.Errorf("26 messages in a minute: %v", fast)
+	}
+	for later, code := range []float64{410100, 0} {
+		now = now.Add(slowedFor/2 + time.Duration(later)*time.Second)
+		if _, got := c.raw("POST", at, "application/json", strings.NewReader(`{"msgtype":"text","text":{"content":"x"}}`)); got["errcode"] != code {
+			t.Errorf("half of the ten minutes later: %v, want %v", got, code)
+		}
 	}
 	now = now.Add(91 * time.Minute)
 	if _, got := c.raw("POST", at, "application/json", strings.NewReader(`{"msgtype":"text","text":{"content":"x"}}`)); got["errcode"] != 300001.0 {
