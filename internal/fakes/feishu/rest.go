@@ -21,6 +21,8 @@ type auth struct {
 	withheld []string // scopes
 	month    time.Time
 	calls    int // in month
+	// registered is the newest app that somebody is making
+	registered registration
 }
 
 // serveToken gives out a tenant_access_token.
