@@ -41,6 +41,9 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 		return a, "empty message", false
 	}
 	t.heard.keep(ctx, in)
+	if in.Direct || in.Mentioned {
+		t.signs.heard(in.Addr.Chat, m.ID, m.ConvID)
+	}
 	note := &session{URL: m.URL, Until: time.UnixMilli(int64(m.Until)).UTC()}
 	if m.ConvType != direct {
 		note.Heard = []heard{{ID: m.ID, Staff: m.Staff, Name: m.Nick}}

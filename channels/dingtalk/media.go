@@ -97,6 +97,9 @@ func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []chann
 			t.cards.settle(ctx, to.chat, "📎 "+up.Name)
 		}
 	}
+	if msg.Final {
+		t.worked(ctx, to.chat, time.Time{})
+	}
 	return refs, nil
 }
 

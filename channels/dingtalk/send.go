@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"magpie/channels"
 	"magpie/channels/render"
@@ -36,7 +37,11 @@ func (t *DingTalk) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 			return ref, err
 		}
 	}
-	return t.sendText(ctx, to, msg)
+	ref, err := t.sendText(ctx, to, msg)
+	if err == nil && msg.Final {
+		t.worked(ctx, to.chat, time.Time{})
+	}
+	return ref, err
 }
 
 // fits refuses what need not be tried.

@@ -154,6 +154,8 @@ func routes() map[string]route {
 		"POST /v1.0/robot/otoMessages/batchRecall":   {OpRecall, api, (*Server).recallFromPeople},
 		"POST /v1.0/robot/groupMessages/recall":      {OpRecall, api, (*Server).recallFromGroup},
 		"POST /v1.0/robot/messageFiles/download":     {OpDownload, api, (*Server).fileLocation},
+		"POST /v1.0/robot/emotion/reply":             {OpEmotion, api, (*Server).putEmotion},
+		"POST /v1.0/robot/emotion/recall":            {OpEmotionRecall, api, (*Server).takeEmotion},
 		"POST /v1.0/card/instances/createAndDeliver": {OpCardCreate, api, (*Server).createCard},
 		"PUT /v1.0/card/streaming":                   {OpCardStream, api, (*Server).streamCard},
 		"PUT /v1.0/card/instances":                   {OpCardUpdate, api, (*Server).updateCard},
