@@ -32,6 +32,8 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 	switch {
 	case m.ID == "" || cmp.Or(m.Staff, m.Sender) == "" || (m.ConvType != direct && m.ConvID == ""):
 		return a, "message without id, sender or conversation", true
+	case m.withheld():
+		return arrival{withheld: &m}, "", false
 	case m.Sender != "" && m.Sender == m.Bot:
 		return a, "the bot's own message", false
 	}

@@ -39,7 +39,7 @@ type DingTalk struct {
 	sessions sessions
 	cards    *desk // nil: no card template
 	memory
-	presses presses
+	quota   quota
 	signs   signs
 	skipped atomic.Uint64
 	nick    atomic.Pointer[string] // the robot's name in chats; "" until a quote of it tells

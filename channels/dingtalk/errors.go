@@ -182,6 +182,8 @@ func final(err error) bool { return channels.KindOf(err) == channels.Unauthorize
 // number is an integer that DingTalk writes as a number or as a string.
 type number int64
 
+func (n number) String() string { return strconv.FormatInt(int64(n), 10) }
+
 // UnmarshalJSON takes 5, 5.0, "5" and null; anything else is 0, since none of
 // these numbers is worth losing a message for.
 func (n *number) UnmarshalJSON(raw []byte) error {

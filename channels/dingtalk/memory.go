@@ -38,6 +38,7 @@ type memory struct {
 	heard    hearing
 	sent     sending
 	recalled recalled
+	presses  presses
 }
 
 // heardMessage is what is remembered of a message of a person, because DingTalk

@@ -74,6 +74,7 @@ type Server struct {
 	gate   gateway
 	store  store
 	access access
+	quota  bool // of the month is used up
 }
 
 // New makes a server with nobody on it. Close it.
