@@ -39,6 +39,7 @@ type memory struct {
 	sent     sending
 	recalled recalled
 	presses  presses
+	types    fileTypes
 }
 
 // heardMessage is what is remembered of a message of a person, because DingTalk
