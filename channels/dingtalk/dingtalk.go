@@ -52,6 +52,7 @@ var (
 	_ channels.MediaFetcher = (*DingTalk)(nil)
 	_ channels.Checker      = (*DingTalk)(nil)
 	_ channels.Typer        = (*DingTalk)(nil)
+	_ channels.Surveyor     = (*DingTalk)(nil)
 )
 
 // pace holds the pauses, so that tests can be quick.
