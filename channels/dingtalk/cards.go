@@ -26,6 +26,7 @@ const (
 	cardPrefix = "card."
 	// What a card shows that is completed without an answer.
 	cardDone  = "✓"
+	cardMoved = "…"
 	cardBroke = "（已中断 / interrupted）"
 )
 
@@ -37,12 +38,14 @@ type openCard struct {
 	text    string
 	touched time.Time
 	fails   int
+	set     int64 // of its buttons
 }
 
 // cardNote is what the table keeps of a card.
 type cardNote struct {
 	Chat string `json:"chat"`
 	Open bool   `json:"open,omitempty"`
+	Set  int64  `json:"set,omitempty"` // of its buttons: when they were changed, in ms; 0 = the first
 }
 
 // desk holds the open cards. A card is noted in the table before it is made,
@@ -220,7 +223,9 @@ func (d *desk) edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound)
 	}
 	defer d.lock(ref.Chat)()
 	if list := d.buttonList(msg); list != "" {
-		if err := d.note(ctx, ref.ID, cardNote{Chat: ref.Chat}, cardLife); err != nil {
+		set := d.t.deps.Now().UnixMilli()
+		d.change(ref.ID, func(c *openCard) { c.set = set })
+		if err := d.note(ctx, ref.ID, cardNote{Chat: ref.Chat, Set: set}, cardLife); err != nil {
 			return d.t.api.Fail("card", channels.Temporary, err)
 		}
 		if err := d.t.updateCard(ctx, ref.ID, map[string]string{d.t.cfg.CardButtonsKey: list}); err != nil {
@@ -259,7 +264,7 @@ func (d *desk) close(ctx context.Context, track string, buttons bool) {
 	case !buttons:
 		err = d.erase(ctx, track)
 	case c != nil:
-		err = d.note(ctx, track, cardNote{Chat: c.chat}, cardLife)
+		err = d.note(ctx, track, cardNote{Chat: c.chat, Set: c.set}, cardLife)
 	}
 	if err != nil {
 		d.t.deps.Log.Warn("a complete card is looked after once more", "card", track, "err", err)
@@ -279,18 +284,21 @@ func (d *desk) erase(ctx context.Context, track string) error {
 	return d.t.deps.Table.Delete(ctx, cardPrefix+track)
 }
 
-// address is the chat of a card, "" when it is not known any more.
-func (d *desk) address(ctx context.Context, track string) (string, error) {
+// address is the chat of a card, "" when it is not known any more, and the set
+// of its buttons.
+func (d *desk) address(ctx context.Context, track string) (chatID string, set int64, err error) {
 	d.mu.Lock()
-	c := d.open[track]
+	if c := d.open[track]; c != nil {
+		chatID, set = c.chat, c.set
+	}
 	d.mu.Unlock()
-	if c != nil {
-		return c.chat, nil
+	if chatID != "" {
+		return chatID, set, nil
 	}
 	var n cardNote
-	err := n.load(ctx, d.t.deps.Table, track)
+	err = n.load(ctx, d.t.deps.Table, track)
 	if errors.Is(err, kv.ErrNotFound) {
-		return "", nil
+		return "", 0, nil
 	}
-	return n.Chat, err
+	return n.Chat, n.Set, err
 }

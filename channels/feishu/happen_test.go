@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"magpie/channels"
-	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/feishu"
 	"magpie/internal/kv"
@@ -89,7 +88,7 @@ func TestEnteredOnce(t *testing.T) {
 	if in := r.Next(t); in.Text != "hello" {
 		t.Errorf("got %+v", in)
 	}
-	channeltest.Eventually(t, "all is acknowledged", func() bool { n, _ := w.Pending(); return n == 0 })
+	w.settle(t)
 	if err := r.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ func TestMenu(t *testing.T) {
 		if in := r.Next(t); in.Text != "/new" || in.Addr != at(ann) || in.MessageID != "" {
 			t.Errorf("got %+v", in)
 		}
-		channeltest.Eventually(t, "all is acknowledged", func() bool { n, _ := w.Pending(); return n == 0 })
+		w.settle(t)
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
 		}

@@ -39,6 +39,7 @@ func TestNamesAndScopes(t *testing.T) {
 				t.Errorf("%s, in private: %q", c.name, in.From.Name)
 			}
 		}
+		w.settle(t)
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
 		}

@@ -31,6 +31,16 @@ func (s *Server) Press(from, message, data string) (event string, err error) {
 	return "", fmt.Errorf("press %q: message %q has the buttons %v", data, message, s.show(m).Buttons)
 }
 
+// Post puts a card into the private chat of a person as if the bot had sent it,
+// and returns its id.
+func (s *Server) Post(person, card string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &stored{Message: Message{ID: "om_" + s.next(), Chat: s.store.people[person].Chat, Type: "interactive", Content: card}, serial: s.serial, at: s.opts.Now()}
+	s.keep(s.room(m.Chat), m, "")
+	return m.ID
+}
+
 // Pressed is what the one who pressed sees of it.
 type Pressed struct {
 	Done  bool   // the bot has answered, or the time for it is over
