@@ -26,6 +26,7 @@ const (
 	cardPrefix = "card."
 	// What a card shows that is completed without an answer.
 	cardDone  = "✓"
+	cardMoved = "…"
 	cardBroke = "（已中断 / interrupted）"
 )
 

@@ -26,7 +26,7 @@ var errNoUse = errors.New("the command cannot be answered in its place")
 // thinking"; that is an edit and can be repeated. The bot needs no permission in
 // the channel for it.
 func (d *Discord) answer(ctx context.Context, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
-	o, id, err := d.uses.of(ctx, msg.Trace, target(msg.Addr))
+	o, err := d.uses.of(ctx, msg.Trace, target(msg.Addr))
 	if err != nil {
 		return chat.MessageRef{}, d.api.Fail("answer command", channels.Temporary, err)
 	}
@@ -41,12 +41,12 @@ func (d *Discord) answer(ctx context.Context, msg chat.Outbound, c create, files
 	o.one.Lock()
 	defer o.one.Unlock()
 	c.Nonce, c.EnforceUnique, c.Reference = "", false, nil
-	ref, err := d.inPlace(ctx, o, id, msg, c, files)
+	ref, err := d.inPlace(ctx, o, msg, c, files)
 	if err == nil || !expired(err) {
 		return ref, err
 	}
 	d.deps.Log.Info("a command cannot be answered in its place", "chat", o.Channel, "err", err)
-	if err := d.uses.forget(ctx, id); err != nil {
+	if err := d.uses.forget(ctx, o.id); err != nil {
 		d.deps.Log.Warn("a command that is over stays in the table", "err", err)
 	}
 	return chat.MessageRef{}, errNoUse
@@ -61,34 +61,34 @@ func expired(err error) bool {
 }
 
 // inPlace is answer for a use that is open; it is locked.
-func (d *Discord) inPlace(ctx context.Context, o *open, id string, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
+func (d *Discord) inPlace(ctx context.Context, o *open, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
 	if o.First == "" {
 		o.First = msg.ID
-		if err := d.uses.keep(ctx, id, o.use); err != nil {
+		if err := d.uses.keep(ctx, o.id, o.use); err != nil {
 			o.First = ""
 			return chat.MessageRef{}, d.api.Fail("answer command", channels.Temporary, err)
 		}
 	}
 	if o.First != msg.ID {
-		return d.followUp(ctx, o, id, msg, c, files)
+		return d.followUp(ctx, o, msg, c, files)
 	}
 	r := request{op: "answer command", method: http.MethodPatch, url: discordgo.EndpointWebhookMessage(o.App, o.Token, original)}
 	ref, err := d.put(ctx, r, c, files)
 	if said(err, codeUnknownMessage) { // somebody has deleted it
 		o.First = taken
-		return d.followUp(ctx, o, id, msg, c, files)
+		return d.followUp(ctx, o, msg, c, files)
 	}
 	if err == nil {
 		d.uses.shown(o)
 		o.Answer = ref.ID
-		d.remember(ctx, id, o)
+		d.remember(ctx, o)
 	}
 	return ref, err
 }
 
 // followUp sends what comes after the answer. Discord does not recognise a
 // repeat of it, so what may have been sent is looked for first.
-func (d *Discord) followUp(ctx context.Context, o *open, id string, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
+func (d *Discord) followUp(ctx context.Context, o *open, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
 	before, tried := o.More[msg.ID]
 	if before == "" && tried {
 		before = d.findFollowUp(ctx, o, c)
@@ -101,7 +101,7 @@ func (d *Discord) followUp(ctx context.Context, o *open, id string, msg chat.Out
 		o.More = map[string]string{}
 	}
 	o.More[msg.ID] = ""
-	if err := d.uses.keep(ctx, id, o.use); err != nil {
+	if err := d.uses.keep(ctx, o.id, o.use); err != nil {
 		return chat.MessageRef{}, d.api.Fail("follow up", channels.Temporary, err)
 	}
 	r := request{op: "follow up", method: http.MethodPost, url: discordgo.EndpointWebhookToken(o.App, o.Token), sends: true}
@@ -109,7 +109,7 @@ func (d *Discord) followUp(ctx context.Context, o *open, id string, msg chat.Out
 	switch {
 	case err == nil:
 		o.More[msg.ID] = ref.ID
-		d.remember(ctx, id, o)
+		d.remember(ctx, o)
 	case channels.KindOf(err) != channels.Ambiguous:
 		delete(o.More, msg.ID)
 	}
@@ -118,8 +118,8 @@ func (d *Discord) followUp(ctx context.Context, o *open, id string, msg chat.Out
 
 // remember writes down what the messages of a use are called. Without it, it is
 // known until the restart.
-func (d *Discord) remember(ctx context.Context, id string, o *open) {
-	if err := d.uses.keep(ctx, id, o.use); err != nil {
+func (d *Discord) remember(ctx context.Context, o *open) {
+	if err := d.uses.keep(ctx, o.id, o.use); err != nil {
 		d.deps.Log.Warn("how a command was answered is known until the restart only", "err", err)
 	}
 }
@@ -220,6 +220,6 @@ func (d *Discord) stopThinking(ctx context.Context, id string) error {
 	}
 	o.First = taken
 	d.uses.shown(o)
-	d.remember(ctx, id, o)
+	d.remember(ctx, o)
 	return nil
 }

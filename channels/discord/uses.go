@@ -55,6 +55,7 @@ type uses struct {
 // open is a use in this process.
 type open struct {
 	use
+	id       string     // of the interaction
 	one      sync.Mutex // one answer at a time
 	deferred *signal    // Discord has been told of it, or could not be
 	// The keeper's lock guards these.
@@ -66,8 +67,8 @@ type open struct {
 func (o *open) told() { o.deferred.tell() }
 
 // elsewhere is a use that another process has begun.
-func elsewhere(of use, now time.Time) *open {
-	o := &open{use: of, deferred: newSignal(), sign: now, thinking: of.First == ""}
+func elsewhere(id string, of use, now time.Time) *open {
+	o := &open{use: of, id: id, deferred: newSignal(), sign: now, thinking: of.First == ""}
 	o.told()
 	return o
 }
@@ -81,7 +82,7 @@ func (u *uses) begin(ctx context.Context, id string, of use) (*open, error) {
 	u.mu.Lock()
 	o, there := u.byID[id]
 	if !there {
-		o = &open{use: of, deferred: newSignal(), sign: of.At, thinking: true}
+		o = &open{use: of, id: id, deferred: newSignal(), sign: of.At, thinking: true}
 		u.byID[id] = o
 	}
 	u.mu.Unlock()
@@ -118,7 +119,7 @@ func (u *uses) load(ctx context.Context) error {
 		id := e.Key[len(usePrefix)+1:]
 		var of use
 		if u.byID[id] == nil && json.Unmarshal(e.Value, &of) == nil {
-			u.byID[id] = elsewhere(of, u.now())
+			u.byID[id] = elsewhere(id, of, u.now())
 		}
 	}
 	return nil
@@ -126,10 +127,10 @@ func (u *uses) load(ctx context.Context) error {
 
 // of finds the use that a message with this trace answers, in this channel; nil
 // when it answers none, or one that is too old.
-func (u *uses) of(ctx context.Context, trace, channel string) (*open, string, error) {
+func (u *uses) of(ctx context.Context, trace, channel string) (*open, error) {
 	id, ok := strings.CutPrefix(trace, traceMark)
 	if !ok || number(id) == 0 {
-		return nil, "", nil
+		return nil, nil
 	}
 	u.mu.Lock()
 	o := u.byID[id]
@@ -140,19 +141,19 @@ func (u *uses) of(ctx context.Context, trace, channel string) (*open, string, er
 		var of use
 		found, err := look(ctx, u.table, usePrefix+"."+id, &of)
 		if err != nil || !found {
-			return nil, "", err
+			return nil, err
 		}
 		u.mu.Lock()
 		if o = u.byID[id]; o == nil {
-			o = elsewhere(of, u.now())
+			o = elsewhere(id, of, u.now())
 			u.byID[id] = o
 		}
 		u.mu.Unlock()
 	}
 	if o.Channel != channel || u.over(o) {
-		return nil, "", nil
+		return nil, nil
 	}
-	return o, id, nil
+	return o, nil
 }
 
 // over reports that a token is worth nothing any more, or will not be when a

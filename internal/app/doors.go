@@ -19,6 +19,7 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/console"
+	"magpie/internal/proxy"
 )
 
 // webType is the type of the channel that is the console's chat page.
@@ -84,6 +85,7 @@ func (d *doors) open(c config.Channel, registry channels.Registry, public publis
 	door := &door{p: p, cfg: c, status: channels.NewStatus(nil)}
 	ch, err := make(c.Name, c.Decode, channels.Deps{
 		Table: p.bus.Table("channel." + c.Name), Log: log, Status: door.status, Public: public, Commands: menu(),
+		HTTP: &http.Client{Transport: proxy.Transport(c.Proxy)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)

@@ -34,15 +34,16 @@ type Button struct {
 
 // store is what the chats show, and what was uploaded.
 type store struct {
-	serial int
-	chats  map[string][]*Message
-	byID   map[string]*Message
-	said   map[string]spoken // of people
-	sent   map[string]time.Time
-	media  map[string]File
-	guids  map[string]bool
-	calls  map[string]int
-	rates  map[string]*trouble.Bucket
+	serial  int
+	chats   map[string][]*Message
+	byID    map[string]*Message
+	said    map[string]spoken // of people
+	sent    map[string]time.Time
+	media   map[string]File
+	guids   map[string]bool
+	calls   map[string]int
+	unasked int // of calls, for JSON
+	rates   map[string]*trouble.Bucket
 }
 
 func newStore() store {

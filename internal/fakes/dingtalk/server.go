@@ -15,6 +15,7 @@ package dingtalk
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -147,6 +148,7 @@ func routes() map[string]route {
 	return map[string]route{
 		"POST /v1.0/gateway/connections/open":        {OpOpen, openly, (*Server).openGateway},
 		"POST /v1.0/oauth2/accessToken":              {OpToken, openly, (*Server).issueToken},
+		"GET /gettoken":                              {OpToken, openly, (*Server).oldToken},
 		"POST /v1.0/robot/oToMessages/batchSend":     {OpPerson, api, (*Server).sendToPeople},
 		"POST /v1.0/robot/groupMessages/send":        {OpGroup, api, (*Server).sendToGroup},
 		"POST /v1.0/robot/otoMessages/batchRecall":   {OpRecall, api, (*Server).recallFromPeople},
@@ -176,6 +178,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req, e := parse(r, rt)
 	fault := s.pick(req)
+	if rt.op == OpOpen && !req.wantsJSON() {
+		xml(w)
+		return
+	}
 	if fault != nil && !fault.After {
 		s.misbehave(w, r, rt, fault)
 		return
@@ -196,6 +202,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		served.JSON(w, http.StatusOK, result)
 	}
+}
+
+// xml is the answer of the stream gateway to a call that does not ask for JSON
+// and nothing else: axios' own "application/json, text/plain, */*" does not do
+// (dingtalk-stream-sdk-nodejs 2.1.5, client.ts, getEndpoint: "by default what
+// comes back is XML"; read November 2026).
+func xml(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/xml")
+	_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?><OpenConnectionResponse><endpoint>wss://fake</endpoint><ticket>fake</ticket></OpenConnectionResponse>`) // the client may be gone
 }
 
 // refusal is a refused call: Code with a Status on the API host, Errcode in a

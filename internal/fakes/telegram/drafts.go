@@ -66,10 +66,7 @@ func sendMessageDraft(s *Server, req *request) (any, *apiError) {
 		text = "Thinking…"
 	}
 	r.streams.draft = draft{id: id, thread: thread, text: text, until: s.opts.Now().Add(draftLife)}
-	if s.opts.Ways.OnDraft != nil {
-		s.opts.Ways.OnDraft(r.id, text)
-	}
-	s.news.Tell()
+	s.tell(&Message{Chat: r.id, Thread: int(thread), Kind: "draft", Text: text, Source: req.params["text"]})
 	return true, nil
 }
 

@@ -43,8 +43,8 @@ type Options struct {
 	Client   *http.Client     // delivers webhooks; nil = http.DefaultClient
 	Retry    time.Duration    // pause before a webhook call is repeated; 0 = 1 s
 	Now      func() time.Time // nil = time.Now
-	// OnMessage is told of each message of the bot that is sent or edited, in
-	// order, while the Server is locked: it must be quick and must not call
+	// OnMessage is told of each message of the bot that is sent or edited, and of
+	// each draft (Kind "draft", without an ID), in order, while the Server is locked: it must be quick and must not call
 	// the Server.
 	OnMessage func(Message)
 	Ways      Ways
@@ -59,8 +59,6 @@ type Ways struct {
 	Admin    bool   // the bot is an administrator of its groups
 	Hasty    bool   // a poll is answered at once, whatever its timeout
 	Local    string // folder of a server with --local: files stand there
-	// OnDraft is told of each draft, as Options.OnMessage of each message.
-	OnDraft func(chat int64, text string)
 }
 
 // Server is one fake Telegram with one bot.
