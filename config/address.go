@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"magpie/internal/paste"
+	"magpie/internal/proxy"
 )
 
 // noURL says what is wrong with the address of a web server, without showing
@@ -73,45 +74,39 @@ func busAddresses(list string) string {
 	return said
 }
 
-// proxies looks at the variables of the way out. Every call reads them as they
-// stand, so that nothing around the address can be left out.
+// proxies looks at the variables of the way out.
 func (c *checker) proxies() {
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+	for _, name := range proxy.Variables() {
 		if c.env == nil {
 			return
 		}
 		value, _ := c.env(name)
-		if said := noProxy(name, value); said != "" {
+		if said := proxy.Flaw(name, value); said != "" {
 			c.problems = append(c.problems, Problem{Key: name, Text: said})
+		}
+	}
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		if value, _ := c.env(name); paste.Odd(value) != "" {
+			c.problems = append(c.problems, Problem{Key: name, Text: paste.Odd(value)})
 		}
 	}
 }
 
-// noProxy says what is wrong with the address of a proxy, without showing any
-// of it; "" is nothing.
-func noProxy(name, value string) string {
-	const want = "want the address of a proxy such as http://10.0.0.1:3128"
-	clean, around := paste.Trim(name, value)
-	odd := paste.Odd(value)
-	if !strings.Contains(value, "://") {
-		clean = "http://" + clean
+// way checks the key proxy of a channel.
+func (d *decoder) way(n *node, key, value string) {
+	if said := proxy.KeyFlaw("proxy", value); said != "" {
+		d.add(n.find("proxy"), key, "%s", said)
 	}
-	u, err := url.Parse(clean)
-	switch {
-	case value == "":
-		return ""
-	case around != "":
-		return "has " + around + " around it: write " + name + "=… without"
-	case odd != "":
-		return odd
-	case err != nil && strings.Contains(value, "@"):
-		return want + "; in a user or a password write @ as %40, : as %3A, / as %2F, # as %23 and % as %25"
-	case err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
-		return want
-	case !port(u):
-		return "want a port from 1 to 65535 behind the host"
-	case strings.Contains(u.Path+u.RawQuery+u.Fragment, "@"):
-		return want + "; in a user or a password write @ as %40, / as %2F, # as %23 and ? as %3F"
+}
+
+// Proxies are the addresses of proxies that stand in keys.
+func (c *Config) Proxies() []string {
+	var all []string
+	for _, ch := range c.Channels {
+		all = append(all, ch.Proxy)
 	}
-	return ""
+	for _, m := range c.LLM.Models {
+		all = append(all, m.Proxy)
+	}
+	return all
 }

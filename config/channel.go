@@ -21,6 +21,9 @@ type Channel struct {
 	Stream bool
 	// Rate is "auto", "off" or what ParseRate reads.
 	Rate string
+	// Proxy is by which proxy the platform is called: an address, none, or "" as
+	// the environment says.
+	Proxy string
 	// Decode fills a pointer to the adapter's struct with the remaining keys.
 	// The struct holds the defaults before; the tags that it may have are those
 	// of this package's structs: yaml (key; default the name in snake_case),
@@ -187,6 +190,7 @@ func (d *decoder) channel(p pair) Channel {
 	if c.Enabled {
 		d.section(&mine, key, reflect.ValueOf(&c).Elem())
 		d.pace(p.value, join(key, "rate"), c.Rate)
+		d.way(p.value, join(key, "proxy"), c.Proxy)
 	}
 	c.Decode = func(target any) error {
 		v, err := pointer(target)

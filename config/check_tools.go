@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"magpie/internal/paste"
+	"magpie/internal/proxy"
 )
 
 func index(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
@@ -44,6 +45,9 @@ func (c *checker) models() {
 		}
 		if m.MaxOutputTokens >= m.ContextTokens {
 			c.bad(key+".max_output_tokens", "want less than context_tokens (%d), got %d", m.ContextTokens, m.MaxOutputTokens)
+		}
+		if said := proxy.KeyFlaw("proxy", m.Proxy); said != "" {
+			c.bad(at("proxy"), "%s", said)
 		}
 		c.base(at("base_url"), m)
 	}

@@ -257,7 +257,7 @@ func TestChannelProblems(t *testing.T) {
 	}
 	telegram := cfg.Channels[0]
 	got := lines(telegram.Decode(&section{}), path)
-	const keys = "token, token_file, api_base, mode, public_url, upload, keep_for, retries, names, level, type, enabled, allow, pairing, group, groups, group_context, stream, rate"
+	const keys = "token, token_file, api_base, mode, public_url, upload, keep_for, retries, names, level, type, enabled, allow, pairing, group, groups, group_context, stream, rate, proxy"
 	want := []string{
 		"3:5: channels.telegram.mod: unknown key; did you mean mode? accepted: " + keys,
 		"3:5: channels.telegram.token: is required",

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"magpie/chat"
+	"magpie/internal/proxy"
 )
 
 const (
@@ -56,7 +57,7 @@ type Transcriber struct {
 // NewTranscriber returns a Transcriber; it makes no call.
 func NewTranscriber(o TranscriberOptions) *Transcriber {
 	if o.Transport == nil {
-		o.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: speechTimeout, MaxIdleConnsPerHost: 2}
+		o.Transport = &http.Transport{Proxy: proxy.Environment, IdleConnTimeout: speechTimeout, MaxIdleConnsPerHost: 2}
 	}
 	return &Transcriber{opt: o, pause: speechPause, http: &http.Client{Transport: o.Transport, Timeout: speechTimeout}}
 }

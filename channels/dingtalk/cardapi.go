@@ -1,6 +1,7 @@
 package dingtalk
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -22,17 +23,38 @@ func newTrack() string { return trackPrefix + rand.Text() }
 
 func isCard(id string) bool { return strings.HasPrefix(id, trackPrefix) }
 
+// opening is what a card begins with.
+type opening struct {
+	buttons string
+	news    string // what the list of chats and the notification show; "" = that the bot is at work
+	asker   heard  // who is mentioned, in a group
+}
+
+// working is what a card announces that has no text yet.
+const (
+	workingChinese = "正在思考…"
+	workingEnglish = "Thinking…"
+)
+
 // createCard makes a card and puts it into a chat. It shows that the bot is at
 // work until something is streamed into it
 // (https://open.dingtalk.com/document/development/create-and-deliver-cards, page of 2026-06).
-func (t *DingTalk) createCard(ctx context.Context, track string, to target, buttons string) error {
+// What it announces is told now or never; a card without news says nothing in
+// the list of chats and notifies nobody in a group (the vendor's connector has
+// the list follow the card in private chats by dynamicSummary, 2026-05-17).
+func (t *DingTalk) createCard(ctx context.Context, track string, to target, with opening) error {
 	const op = "card/instances/createAndDeliver"
 	param := map[string]string{t.cfg.CardKey: ""}
 	if key := t.cfg.CardButtonsKey; key != "" {
 		param[key] = "[]"
-		if buttons != "" {
-			param[key] = buttons
+		if with.buttons != "" {
+			param[key] = with.buttons
 		}
+	}
+	chinese, english := cmp.Or(with.news, workingChinese), cmp.Or(with.news, workingEnglish)
+	space := map[string]any{
+		"supportForward": true, "lastMessageI18n": map[string]string{"ZH_CN": chinese, "EN_US": english},
+		"notification": map[string]any{"alertContent": chinese},
 	}
 	in := map[string]any{
 		"cardTemplateId": t.cfg.CardTemplateID, "outTrackId": track, "callbackType": "STREAM", "userIdType": 1,
@@ -40,12 +62,18 @@ func (t *DingTalk) createCard(ctx context.Context, track string, to target, butt
 	}
 	if to.group != "" {
 		in["openSpaceId"] = "dtv1.card//IM_GROUP." + to.group
-		in["imGroupOpenSpaceModel"] = map[string]any{"supportForward": true}
-		in["imGroupOpenDeliverModel"] = map[string]any{"robotCode": t.cfg.RobotCode}
+		in["imGroupOpenSpaceModel"] = space
+		deliver := map[string]any{"robotCode": t.cfg.RobotCode}
+		if with.asker.Staff != "" {
+			deliver["atUserIds"] = map[string]string{with.asker.Staff: cmp.Or(with.asker.Name, with.asker.Staff)}
+		}
+		in["imGroupOpenDeliverModel"] = deliver
 	} else {
 		in["openSpaceId"] = "dtv1.card//IM_ROBOT." + to.staff
-		in["imRobotOpenSpaceModel"] = map[string]any{"supportForward": true}
-		in["imRobotOpenDeliverModel"] = map[string]any{"spaceType": "IM_ROBOT", "robotCode": t.cfg.RobotCode}
+		in["imRobotOpenSpaceModel"] = space
+		in["imRobotOpenDeliverModel"] = map[string]any{
+			"spaceType": "IM_ROBOT", "robotCode": t.cfg.RobotCode, "extension": map[string]string{"dynamicSummary": "true"},
+		}
 	}
 	var got struct {
 		Result struct {

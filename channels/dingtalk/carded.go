@@ -43,7 +43,7 @@ func (t *Carded) Typing(ctx context.Context, a chat.Address) error {
 	// A card that was begun is brought to its end: half-made it would stay.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cardPatience)
 	defer cancel()
-	return d.create(ctx, newTrack(), to, "", "")
+	return d.create(ctx, newTrack(), to, "", d.opening(ctx, chat.Outbound{Meta: chat.Meta{Addr: a}}, ""))
 }
 
 // busy reports whether a chat shows an open card, and touches it.

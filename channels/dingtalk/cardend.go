@@ -69,12 +69,14 @@ func (d *desk) sweep(ctx context.Context) {
 }
 
 // giveUp completes a card whose message is no longer wanted, later when it
-// cannot be done now.
+// cannot be done now. A card cannot be taken away, and its half of an answer
+// that stands elsewhere is not left there.
 func (d *desk) giveUp(ctx context.Context, ref chat.MessageRef) error {
 	defer d.lock(ref.Chat)()
 	d.mu.Lock()
 	if d.open[ref.ID] != nil {
 		d.mu.Unlock()
+		d.change(ref.ID, func(c *openCard) { c.text = cardMoved })
 		d.abandon(ctx, ref.ID)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	cardPrefix = "card."
 	// What a card shows that is completed without an answer.
 	cardDone  = "✓"
+	cardMoved = "…"
 	cardBroke = "（已中断 / interrupted）"
 )
 
@@ -146,7 +148,7 @@ func (d *desk) show(ctx context.Context, to target, msg chat.Outbound, track *st
 	list := d.buttonList(msg)
 	if *track == "" {
 		*track = newTrack()
-		if err := d.create(ctx, *track, to, msg.ID, list); err != nil {
+		if err := d.create(ctx, *track, to, msg.ID, d.opening(ctx, msg, list)); err != nil {
 			return err
 		}
 	} else {
@@ -160,15 +162,32 @@ func (d *desk) show(ctx context.Context, to target, msg chat.Outbound, track *st
 	return d.write(ctx, *track, msg)
 }
 
+// opening is what the card of a message begins with: its first words, and, in a
+// group, the one whom it answers. A sign of work answers the last who asked.
+func (d *desk) opening(ctx context.Context, msg chat.Outbound, list string) opening {
+	with := opening{buttons: list}
+	if msg.Text != "" {
+		with.news = title(msg.Text)
+	}
+	if strings.HasPrefix(msg.Addr.Chat, groupPrefix) {
+		s, _, err := d.t.sessions.get(ctx, msg.Addr.Chat)
+		if err != nil {
+			d.t.deps.Log.Debug("a card mentions nobody", "err", err)
+		}
+		with.asker = s.asker(msg.ReplyTo)
+	}
+	return with
+}
+
 // create notes a card and makes it.
-func (d *desk) create(ctx context.Context, track string, to target, message, list string) error {
+func (d *desk) create(ctx context.Context, track string, to target, message string, with opening) error {
 	if err := d.note(ctx, track, cardNote{Chat: to.chat, Open: true}, cardLife); err != nil {
 		return d.t.api.Fail("card", channels.Temporary, err)
 	}
 	d.mu.Lock()
 	d.open[track] = &openCard{chat: to.chat, message: message, touched: d.t.deps.Now()}
 	d.mu.Unlock()
-	err := d.t.createCard(ctx, track, to, list)
+	err := d.t.createCard(ctx, track, to, with)
 	if err != nil && channels.KindOf(err) != channels.Ambiguous {
 		d.forget(ctx, track) // it does not exist
 	}
@@ -177,7 +196,7 @@ func (d *desk) create(ctx context.Context, track string, to target, message, lis
 
 // write streams a text into a card; the last text completes it.
 func (d *desk) write(ctx context.Context, track string, msg chat.Outbound) error {
-	text := markdown(msg.Text)
+	text := cardText(msg.Text)
 	if err := d.t.streamCard(ctx, track, text, stage(msg.Draft)); err != nil {
 		return err
 	}

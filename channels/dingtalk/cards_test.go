@@ -176,7 +176,7 @@ func TestUnanswered(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.shows("card finished ✓", "card finished I was about to")
+	s.shows("card finished ✓", "card finished "+cardMoved)
 	s.nothingOpen()
 }
 
@@ -324,7 +324,7 @@ func TestFinalEditFails(t *testing.T) {
 	}
 	s.shows("card inputing some", "markdown  some more")
 	s.cards.sweep(channeltest.Bounded(t))
-	s.shows("card finished some", "markdown  some more")
+	s.shows("card finished "+cardMoved, "markdown  some more")
 	s.nothingOpen()
 }
 

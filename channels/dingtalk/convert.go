@@ -43,7 +43,7 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 	t.heard.keep(ctx, in)
 	note := &session{URL: m.URL, Until: time.UnixMilli(int64(m.Until)).UTC()}
 	if m.ConvType != direct {
-		note.Heard = []heard{{ID: m.ID, Staff: m.Staff}}
+		note.Heard = []heard{{ID: m.ID, Staff: m.Staff, Name: m.Nick}}
 	}
 	return arrival{in: in, note: note}, "", false
 }

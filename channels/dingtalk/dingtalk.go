@@ -24,6 +24,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/render"
+	"magpie/channels/rest"
 	"magpie/chat"
 )
 
@@ -127,6 +128,11 @@ const (
 	// is also the documented advice for cards
 	// (https://open.dingtalk.com/document/development/api-streamingupdate, 2026-06).
 	maxText = 3000
+	// maxParam is the largest msgParam of a group message, in bytes
+	// (https://help.dingtalk.io/open/development/the-robot-sends-a-group-message,
+	// read November 2026); paramFrame of them are the title and the JSON.
+	maxParam   = 15_000
+	paramFrame = 6*maxTitle + 64
 
 	megabyte = 1 << 20
 )
@@ -151,13 +157,30 @@ func (t *DingTalk) Limits() channels.Limits {
 		Resend: true, // a repeat is not recognised; a double is better than a loss
 	}
 	if t.cards != nil {
-		l.Edit, l.Seal, l.Typing = time.Second, true, 30*time.Second
+		l.Edit, l.Seal, l.Typing, l.Size = time.Second, true, 30*time.Second, cardSize
 	}
 	return l
 }
 
-// size counts the characters of a text as it is sent.
-func size(text string) int { return utf8.RuneCountInString(render.DingTalk(text)) }
+// size counts the characters of a text as it is sent; more where characters are
+// so large that the bytes are the limit, in JSON.
+func size(text string) int { return measure(render.DingTalk(text)) }
+
+// cardSize is size where the text may go as a message or in a card.
+func cardSize(text string) int {
+	return max(size(text), utf8.RuneCountInString(render.DingTalkCard(text)))
+}
+
+func measure(rendered string) int {
+	const most = maxParam - paramFrame
+	return max(utf8.RuneCountInString(rendered), (len(jsonText(rendered))*maxText+most-1)/most)
+}
+
+// jsonText is JSON as short as it gets.
+func jsonText(v any) string {
+	data, _ := rest.Encode(v) // of strings
+	return string(data)
+}
 
 // Skipped is how many pushes were passed over since the start because they
 // could not be read.

@@ -2,7 +2,6 @@ package dingtalk
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -46,7 +45,7 @@ func (t *DingTalk) fits(msg chat.Outbound) (target, error) {
 	if err != nil {
 		return to, t.api.Fail("send", channels.Rejected, err)
 	}
-	if n := size(msg.Text); n > maxText {
+	if n := t.Limits().Size(msg.Text); n > maxText {
 		return to, t.api.Fail("send", channels.TooLong, fmt.Errorf("%d characters, at most %d fit", n, maxText))
 	}
 	return to, nil
@@ -151,11 +150,7 @@ func (t *DingTalk) viaRobot(ctx context.Context, to target, msg chat.Outbound) (
 // robot sends one message of a kind and returns its processQueryKey.
 func (t *DingTalk) robot(ctx context.Context, to target, key string, param map[string]string) (string, error) {
 	op, path := "oToMessages/batchSend", "/v1.0/robot/oToMessages/batchSend"
-	data, err := json.Marshal(param)
-	if err != nil {
-		return "", t.api.Fail(op, channels.Rejected, err)
-	}
-	in := map[string]any{"robotCode": t.cfg.RobotCode, "msgKey": key, "msgParam": string(data)}
+	in := map[string]any{"robotCode": t.cfg.RobotCode, "msgKey": key, "msgParam": jsonText(param)}
 	if to.group != "" {
 		op, path = "groupMessages/send", "/v1.0/robot/groupMessages/send"
 		in["openConversationId"] = to.group
@@ -263,6 +258,14 @@ func (t *DingTalk) Delete(ctx context.Context, ref chat.MessageRef) error {
 // markdown is a text in DingTalk's dialect; it is never empty.
 func markdown(text string) string {
 	if s := render.DingTalk(text); s != "" {
+		return s
+	}
+	return " "
+}
+
+// cardText is a text in the dialect of cards; it is never empty.
+func cardText(text string) string {
+	if s := render.DingTalkCard(text); s != "" {
 		return s
 	}
 	return " "

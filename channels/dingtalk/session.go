@@ -43,6 +43,7 @@ type session struct {
 type heard struct {
 	ID    string `json:"id"`
 	Staff string `json:"staff"`
+	Name  string `json:"name,omitempty"`
 }
 
 // sessions knows the session webhooks of all chats, in memory and in the
@@ -171,10 +172,18 @@ func (s *sessions) drop(ctx context.Context, chat, url string) error {
 
 // sender is who wrote a message of a group, "" when that is not known.
 func (n session) sender(messageID string) string {
+	if messageID == "" {
+		return ""
+	}
+	return n.asker(messageID).Staff
+}
+
+// asker is who wrote a message of a group; "" is the last one.
+func (n session) asker(messageID string) (who heard) {
 	for _, h := range n.Heard {
-		if h.ID == messageID && messageID != "" {
-			return h.Staff
+		if h.ID == messageID || messageID == "" {
+			return h
 		}
 	}
-	return ""
+	return who
 }

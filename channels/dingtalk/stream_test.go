@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"magpie/channels"
 	"magpie/channels/channeltest"
+	"magpie/chat"
 
 	fake "magpie/internal/fakes/dingtalk"
 )
@@ -30,5 +32,32 @@ func TestCloseFrame(t *testing.T) {
 	channeltest.Eventually(t, "it is alone", func() bool { return w.Connections() == 1 })
 	if n := w.Unclosed(); n != 0 {
 		t.Errorf("%d connections ended without a close frame", n)
+	}
+}
+
+// Every call asks for JSON: the gateway answers XML to one that does not.
+func TestAsksForJSON(t *testing.T) {
+	w := newWorld(t, nil)
+	w.cfg = withCards
+	r := w.start(t, nil, nil)
+	w.Say(fake.Said{Chat: ann().Chat(), Files: []fake.File{{Kind: "picture", Data: []byte("p")}}})
+	in := r.Next(t)
+	body, err := r.Fetch(channeltest.Bounded(t), in.Attachments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = body.Close()
+	for _, draft := range []bool{false, true} {
+		msg := outbound(ann().Chat(), "x")
+		msg.Draft = draft
+		if _, err := r.Send(channeltest.Bounded(t), msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.SendMedia(channeltest.Bounded(t), outbound(ann().Chat(), ""), []channels.Upload{upload(chat.File, "a.pdf", 5)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Unasked(); n != 0 {
+		t.Errorf("%d calls did not ask for JSON", n)
 	}
 }

@@ -40,7 +40,7 @@ func (d *Discord) inbound(m *message, where place, own *roles) chat.Inbound {
 		},
 		Origin: chat.FromPerson, From: m.Author.sender(m.Member), MessageID: m.ID,
 		Text: text, Attachments: m.files(d.cdn()),
-		ReplyTo: m.quoted(me, own), Direct: where.Guild == "", Mentioned: mentioned,
+		ReplyTo: d.quoted(m, own), Direct: where.Guild == "", Mentioned: mentioned,
 		Forwarded: m.isForward(),
 	}
 	if in.ReplyTo != nil && in.ReplyTo.Mine {
@@ -76,6 +76,7 @@ func (u *user) sender(m *member) chat.Sender {
 // read is the message as text, with the bot's mention taken out.
 func (m *message) read(me *self, own *roles) (text string, mentioned bool) {
 	text, mentioned = m.spelled(m.Content, me, own)
+	mentioned = mentioned || m.names(me, own) // where the words are withheld
 	lines := m.describe(text)
 	if m.isForward() {
 		lines = append(lines, "[Forwarded]")
@@ -129,10 +130,14 @@ func (m *message) spelled(text string, me *self, own *roles) (string, bool) {
 		return text, false
 	}
 	rest.WriteString(text[at:])
-	if out := strings.TrimSpace(rest.String()); out != "" || !mentioned {
-		return out, mentioned
-	}
-	return "@" + me.Name, true
+	return strings.TrimSpace(rest.String()), mentioned
+}
+
+// names reports whether the lists of a message name the bot or a role of its
+// own. Everybody's mention does not.
+func (m *message) names(me *self, own *roles) bool {
+	return slices.ContainsFunc(m.Mentions, func(who mention) bool { return who.ID == me.ID }) ||
+		slices.ContainsFunc(m.Roles, own.has)
 }
 
 // named is the name of somebody who is mentioned.
@@ -172,26 +177,6 @@ func (t *matter) describe(text string) []string {
 	return slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 }
 
-// quoted is the message this one replies to; nil of it means deleted.
-func (m *message) quoted(me *self, own *roles) *chat.Quote {
-	if m.Type != discordgo.MessageTypeReply || m.Reference == nil {
-		return nil
-	}
-	q := &chat.Quote{ID: m.Reference.Message}
-	r := m.Replied
-	if r == nil {
-		return q
-	}
-	if r.Author != nil {
-		q.From, q.Mine = r.Author.sender(r.Member).Name, r.Author.ID == me.ID
-	}
-	q.Text, _ = r.read(me, own)
-	if files := r.files(""); q.Text == "" && len(files) > 0 {
-		q.Text = "[" + string(files[0].Kind) + "]"
-	}
-	return q
-}
-
 // files lists the attachments and stickers, those of a forwarded message too.
 func (m *message) files(cdn string) []chat.Attachment {
 	voice := m.Flags&int(discordgo.MessageFlagsIsVoiceMessage) != 0
@@ -203,6 +188,7 @@ func (m *message) files(cdn string) []chat.Attachment {
 		for _, s := range part.Stickers {
 			all = append(all, s.attachment(cdn))
 		}
+		all = append(all, part.pictures(m)...)
 	}
 	return all
 }

@@ -25,7 +25,7 @@ func (d *Discord) convert(m *message) (*chat.Inbound, string) {
 		return nil, why
 	}
 	in := d.inbound(m, place{Guild: m.Guild}, &roles{ids: []string{"290"}})
-	if in.Text == "" && len(in.Attachments) == 0 {
+	if in.Text == "" && len(in.Attachments) == 0 && !in.Mentioned {
 		return nil, "nothing to read in it"
 	}
 	return &in, ""

@@ -31,6 +31,7 @@ type Discord struct {
 	pace    pace
 	api     *client
 	places  *places
+	uses    *uses
 	me      atomic.Pointer[self]
 	skipped atomic.Uint64
 }
@@ -55,12 +56,13 @@ type pace struct {
 	hello    time.Duration // how long the gateway may take to greet and to say ready
 	flush    time.Duration // between two writes of how far the chats were read
 	reply    time.Duration // how long the answer to an interaction may take
+	tidy     time.Duration // between two looks for commands without an answer
 }
 
 func normalPace() pace {
 	// A day has 1000 identifications, and Discord resets the token of a bot that
 	// needs more: 2 min keeps a bot that never gets further below that.
-	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience}
+	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience, tidy: 5 * time.Second}
 }
 
 // self is the bot as the gateway presents it.
@@ -88,12 +90,31 @@ func newDiscord(name string, cfg Config, d channels.Deps, p pace) *Discord {
 	return &Discord{
 		name: name, cfg: cfg, deps: d, pace: p,
 		api:    newClient(name, cfg, d.HTTP),
-		places: newPlaces(d.Table),
+		places: newPlaces(d.Table), uses: newUses(d.Table, d.Now),
 	}
 }
 
 // Name is the instance name.
 func (d *Discord) Name() string { return d.name }
+
+const (
+	// maxText is the longest message, in UTF-16 units.
+	maxText = 2000
+	// upload is the largest file.
+	upload = 10 << 20
+	// allPerSecond is what Discord lets a bot call in a second, whatever it calls;
+	// the messages of dispatch leave a part of it to typing, reactions and reads.
+	allPerSecond = 50
+	perSecond    = allPerSecond * 3 / 5
+	atOnce       = allPerSecond / 5
+	// chatBurst messages in chatWindow are what one channel takes.
+	chatBurst  = 5
+	chatWindow = 5 * time.Second
+	// editPause keeps to 5 edits in 5 s with a margin.
+	editPause = 1200 * time.Millisecond
+	// typingShown is for how long one call shows "… is typing".
+	typingShown = 10 * time.Second
+)
 
 // Limits are those of the API for a bot without boosts
 // (https://docs.discord.com/developers: resources/message, reference
@@ -101,15 +122,14 @@ func (d *Discord) Name() string { return d.name }
 // one chat is not documented; 5 messages in 5 seconds is what the headers of
 // its bucket say.
 func (d *Discord) Limits() channels.Limits {
-	const upload = 10 << 20
 	return channels.Limits{
-		Text: 2000, Caption: 2000, Size: render.DiscordSize,
+		Text: maxText, Caption: maxText, Size: render.DiscordSize,
 		Media: map[chat.Kind]int64{
 			chat.Image: upload, chat.Audio: upload, chat.Voice: upload, chat.Video: upload, chat.File: upload,
 		},
 		Album: maxFiles,
-		Rate:  channels.Rate{PerSecond: 50, Burst: 50, PerChat: time.Second, ChatBurst: 5},
-		Edit:  1200 * time.Millisecond, Typing: 10 * time.Second, Resend: true, RepeatKnown: nonceLife,
+		Rate:  channels.Rate{PerSecond: perSecond, Burst: atOnce, PerChat: chatWindow / chatBurst, ChatBurst: chatBurst},
+		Edit:  editPause, Typing: typingShown, Resend: true, RepeatKnown: nonceLife,
 	}
 }
 

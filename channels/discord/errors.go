@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,18 +24,25 @@ const (
 	codeUnknownWebhook     = 10015
 	codeUnknownInteraction = 10062
 	codeSlowmode           = 20016
+	codeNewsEditRate       = 20022
 	codeChannelWriteRate   = 20028
 	codeServerWriteRate    = 20029
+	codeOldEditRate        = 30046
 	codeUnauthorized       = 40001
 	codeOpeningDMsTooFast  = 40003
+	codeSendingOff         = 40004
 	codeTooLarge           = 40005
+	codeFeatureOff         = 40006
 	codeAcknowledged       = 40060
 	codeServiceRate        = 40062
+	codeFollowUps          = 40094
 	codeCloudflare         = 40333
 	codeBadToken           = 50014
 	codeBadWebhookToken    = 50027
 	codeBadForm            = 50035
 	codeFileTooLarge       = 50045
+	codeIndexLater         = 110000
+	codeApplicationLater   = 110001
 	codeOverloaded         = 130000
 	codeNoHistory          = 160002
 )
@@ -77,16 +85,21 @@ func (c *client) judge(a *rest.Answer) error {
 	var no discordgo.APIErrorMessage
 	var more struct {
 		RetryAfter float64         `json:"retry_after"`
+		Global     bool            `json:"global"`
 		Errors     json.RawMessage `json:"errors"`
 	}
 	r := &refusal{status: a.Status}
 	e := &channels.Error{Kind: rest.KindOf(a.Status), Err: r}
 	if err := json.Unmarshal(a.Body, &no); err != nil {
-		if a.Status != http.StatusTooManyRequests {
+		if !banned(a) {
 			return rest.ErrNoAnswer
 		}
 		// Not the API itself: Cloudflare in front of it answers with a page.
 		r.text = "too many requests from this address"
+		e.Kind, e.Global = channels.RateLimited, true
+		if rest.RetryAfter(a.Header) == 0 {
+			e.RetryAfter = banPause
+		}
 		return e
 	}
 	_ = json.Unmarshal(a.Body, &more) // what is missing stays empty
@@ -94,15 +107,29 @@ func (c *client) judge(a *rest.Answer) error {
 	e.RetryAfter = time.Duration(more.RetryAfter * float64(time.Second))
 	switch {
 	case a.Status == http.StatusTooManyRequests:
+		e.Global = more.Global || a.Header.Get("X-RateLimit-Global") != ""
+	case said(e, codeBadWebhookToken): // of an interaction that is too old, not the bot's
+		e.Kind = channels.Rejected
 	case said(e, codeUnauthorized, codeBadToken):
 		e.Kind = channels.Unauthorized
-	case said(e, codeSlowmode, codeChannelWriteRate, codeServerWriteRate, codeOpeningDMsTooFast, codeServiceRate):
+	case said(e, codeSlowmode, codeNewsEditRate, codeOldEditRate, codeChannelWriteRate, codeServerWriteRate, codeOpeningDMsTooFast, codeServiceRate):
 		e.Kind = channels.RateLimited
 	case said(e, codeTooLarge, codeFileTooLarge),
 		badField(e, "content") && strings.Contains(r.fields, "BASE_TYPE_MAX_LENGTH"):
 		e.Kind = channels.TooLong
-	case said(e, codeCloudflare, codeOverloaded):
+	case said(e, codeCloudflare, codeOverloaded, codeSendingOff, codeFeatureOff, codeIndexLater, codeApplicationLater):
 		e.Kind = channels.Temporary
 	}
 	return e
+}
+
+// banPause is how long to leave Discord alone after a ban that does not say:
+// asking again during one makes it longer.
+const banPause = time.Minute
+
+// banned reports whether Cloudflare has shut out this machine's address, which
+// concerns every call: it answers 429, or a page with its error 1015 (topics/
+// rate-limits "Invalid Request Limit aka Cloudflare bans", read November 2026).
+func banned(a *rest.Answer) bool {
+	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusForbidden && bytes.Contains(a.Body, []byte("1015"))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"magpie/channels"
+	"magpie/chat"
 )
 
 // take deals with one event; nil means that it is stored or rightly passed
@@ -35,12 +36,45 @@ func (r *receiver) take(ctx context.Context, ev discordgo.Event) error {
 		if r.readable(ev, &i) && i.ID != "" {
 			return r.interaction(ctx, &i)
 		}
-	case "GUILD_CREATE":
-		var guild struct {
-			Roles []role `json:"roles"`
+	default:
+		return r.change(ctx, ev)
+	}
+	return nil
+}
+
+// change takes in what is no message of anybody's.
+func (r *receiver) change(ctx context.Context, ev discordgo.Event) error {
+	switch ev.Type {
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		var gone struct {
+			Channel string   `json:"channel_id"`
+			ID      string   `json:"id"`
+			IDs     []string `json:"ids"`
 		}
-		if r.readable(ev, &guild) {
-			return r.learn(ctx, guild.Roles)
+		if r.readable(ev, &gone) {
+			if gone.ID != "" {
+				gone.IDs = append(gone.IDs, gone.ID)
+			}
+			return r.recalled(ctx, gone.Channel, gone.IDs...)
+		}
+	case "GUILD_MEMBER_ADD", "GUILD_MEMBER_REMOVE":
+		var m memberEvent
+		if r.readable(ev, &m) {
+			what := chat.Joined
+			if ev.Type == "GUILD_MEMBER_REMOVE" {
+				what = chat.Left
+			}
+			return r.moved(ctx, what, &m, ev.Sequence)
+		}
+	case "GUILD_CREATE":
+		var g server
+		if r.readable(ev, &g) {
+			return r.joined(ctx, &g)
+		}
+	case "GUILD_DELETE":
+		var g server
+		if r.readable(ev, &g) && !g.Unavailable {
+			r.left(ctx, g.ID)
 		}
 	case "GUILD_ROLE_CREATE":
 		var created struct {
@@ -78,7 +112,10 @@ func (r *receiver) begin(ctx context.Context, raw json.RawMessage) error {
 		Session string `json:"session_id"`
 		URL     string `json:"resume_gateway_url"`
 		User    user   `json:"user"`
-		App     struct {
+		Guilds  []struct {
+			ID string `json:"id"`
+		} `json:"guilds"`
+		App struct {
 			ID string `json:"id"`
 		} `json:"application"`
 	}
@@ -91,6 +128,11 @@ func (r *receiver) begin(ctx context.Context, raw json.RawMessage) error {
 	}
 	me.Blind = r.session.Intents&contentIntent == 0
 	r.d.me.Store(&me)
+	var ids []string
+	for _, g := range ready.Guilds {
+		ids = append(ids, g.ID)
+	}
+	r.known.begin(ids)
 	r.session = session{ID: ready.Session, URL: ready.URL, Self: me, Intents: r.session.Intents}
 	r.seq.Store(1) // READY itself: what follows can be resumed
 	r.behind = true
@@ -116,8 +158,9 @@ func (r *receiver) goOn(ctx context.Context) error {
 }
 
 type role struct {
-	ID   string `json:"id"`
-	Tags struct {
+	ID          string     `json:"id"`
+	Permissions permission `json:"permissions"`
+	Tags        struct {
 		Bot string `json:"bot_id"`
 	} `json:"tags"`
 }
@@ -128,7 +171,7 @@ func (r *receiver) learn(ctx context.Context, all []role) error {
 		if role.Tags.Bot == "" || role.Tags.Bot != r.d.me.Load().ID {
 			continue
 		}
-		if err := r.roles.add(ctx, r.d.deps.Table, role.ID); err != nil {
+		if err := r.known.roles.add(ctx, r.d.deps.Table, role.ID); err != nil {
 			r.d.deps.Log.Warn("the bot's role is known until the restart only", "role", role.ID, "err", err)
 		}
 	}
@@ -140,18 +183,22 @@ func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 	if !edited && r.filled[m.ID] {
 		return nil // came by REST already
 	}
+	if m.Type == discordgo.MessageTypeGuildMemberJoin && !edited {
+		return r.welcomed(ctx, m)
+	}
 	why := r.d.unwanted(m, edited)
 	if why == "" {
-		where, err := r.locate(ctx, spot{m.Channel, m.Guild, m.Kind, m.ID})
+		where, err := r.locate(ctx, spot{channel: m.Channel, guild: m.Guild, kind: m.Kind, event: m.ID})
 		if err != nil {
 			return err
 		}
-		in := r.d.inbound(m, where, &r.roles)
+		r.d.lookUp(ctx, m)
+		in := r.d.inbound(m, where, &r.known.roles)
 		if edited {
 			in.Edited = true
 			in.ID = fmt.Sprintf("%s:e%d", in.ID, m.Edited.UnixMilli())
 		}
-		if in.Text != "" || len(in.Attachments) > 0 {
+		if in.Text != "" || len(in.Attachments) > 0 || in.Mentioned {
 			if err := r.stored(ctx, in); err != nil {
 				return err
 			}
@@ -172,6 +219,7 @@ func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 type spot struct {
 	channel, guild string
 	kind           *int   // of the channel; nil: not told
+	parent         string // of a thread: the channel it is in; "": not told
 	event          string // snowflake
 }
 
@@ -183,7 +231,10 @@ func (r *receiver) locate(ctx context.Context, s spot) (place, error) {
 		return pl, nil
 	}
 	pl := place{Guild: s.guild, Last: before(s.event)}
-	if s.guild != "" && (s.kind == nil || isThread(*s.kind)) {
+	switch {
+	case s.kind != nil && isThread(*s.kind) && s.parent != "":
+		pl.Parent = s.parent
+	case s.guild != "" && (s.kind == nil || isThread(*s.kind)):
 		parent, err := r.d.parent(ctx, s.channel)
 		if err != nil {
 			return place{}, err

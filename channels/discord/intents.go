@@ -87,11 +87,11 @@ func (r *receiver) intents(ctx context.Context) int {
 		r.d.deps.Log.Info("which intents the bot has been granted is not known", "err", err)
 	} else {
 		want = app.granted()
-		if r.refused.Flags != app.Flags {
-			r.refused = refused{Flags: app.Flags}
+		if r.known.refused.Flags != app.Flags {
+			r.known.refused = refused{Flags: app.Flags}
 		}
 	}
-	return baseIntents | want&^r.refused.Intents
+	return baseIntents | want&^r.known.refused.Intents
 }
 
 // disallowed remembers that the gateway has refused what it was asked for, and
@@ -100,15 +100,15 @@ func (r *receiver) intents(ctx context.Context) int {
 func (r *receiver) disallowed(ctx context.Context) bool {
 	switch asked := r.session.Intents; {
 	case asked&membersIntent != 0:
-		r.refused.Intents |= membersIntent
+		r.known.refused.Intents |= membersIntent
 	case asked&contentIntent != 0:
-		r.refused.Intents |= contentIntent
+		r.known.refused.Intents |= contentIntent
 	default:
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tablePatience)
 	defer cancel()
-	if err := put(ctx, r.d.deps.Table, refusedKey, r.refused, 0); err != nil {
+	if err := put(ctx, r.d.deps.Table, refusedKey, r.known.refused, 0); err != nil {
 		r.d.deps.Log.Warn("that intents were refused is known until the restart only", "err", err)
 	}
 	return true

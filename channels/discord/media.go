@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,6 +32,10 @@ const (
 	publicCDN   = "https://cdn.discordapp.com"
 	publicMedia = "https://media.discordapp.net"
 )
+
+// fileServers are where Discord keeps files: its own, and its copies of the
+// pictures that embeds show.
+var fileServers = []string{publicCDN, publicMedia, "https://images-ext-1.discordapp.net", "https://images-ext-2.discordapp.net"}
 
 // fileInfo describes a file of the form by its number.
 type fileInfo struct {
@@ -175,23 +179,14 @@ func (d *Discord) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, 
 
 // refresh asks for the message once more: its addresses are signed anew.
 func (d *Discord) refresh(ctx context.Context, s source) (string, error) {
-	const op = "get message"
-	raw, err := d.api.call(ctx, request{op: op, method: http.MethodGet, url: discordgo.EndpointChannelMessage(s.Channel, s.Message)})
+	m, err := d.getMessage(ctx, s.Channel, s.Message)
 	if err != nil {
 		return "", err
 	}
-	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return "", d.api.Fail(op, channels.Temporary, err)
+	if address := m.address(s.File); address != "" {
+		return address, nil
 	}
-	for _, part := range append([]matter{m.matter}, m.forwarded()...) {
-		for _, a := range part.Attachments {
-			if a.ID == s.File {
-				return a.URL, nil
-			}
-		}
-	}
-	return "", d.api.Fail(op, channels.Rejected, errors.New("the message has no such file any more"))
+	return "", d.api.Fail("get message", channels.Rejected, errors.New("the message has no such file any more"))
 }
 
 func (d *Discord) download(ctx context.Context, address string) (io.ReadCloser, error) {
@@ -219,5 +214,5 @@ func (d *Discord) trusted(address string) bool {
 		return false
 	}
 	origin := u.Scheme + "://" + u.Host
-	return origin == publicCDN || origin == publicMedia || origin == d.api.base.Scheme+"://"+d.api.base.Host
+	return slices.Contains(fileServers, origin) || origin == d.api.base.Scheme+"://"+d.api.base.Host
 }

@@ -30,6 +30,7 @@ type message struct {
 	Edited   *time.Time            `json:"edited_timestamp"`
 	Flags    int                   `json:"flags"`
 	Mentions []mention             `json:"mentions"`
+	Roles    []string              `json:"mention_roles"`
 	origin
 	links
 	matter
@@ -45,7 +46,7 @@ type origin struct {
 // links are the other messages that a message has to do with.
 type links struct {
 	Reference *reference `json:"message_reference"`
-	Replied   *message   `json:"referenced_message"` // nil: deleted, or not looked up
+	Replied   replied    `json:"referenced_message"`
 	Snapshots []struct {
 		Message matter `json:"message"`
 	} `json:"message_snapshots"`
@@ -68,6 +69,7 @@ type mention struct {
 type reference struct {
 	Type    int    `json:"type"` // 1: forwarded
 	Message string `json:"message_id"`
+	Channel string `json:"channel_id"`
 }
 
 type attachment struct {
@@ -86,13 +88,22 @@ type sticker struct {
 }
 
 type embed struct {
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	URL         string `json:"url"`
+	Type        string   `json:"type"`
+	Image       *picture `json:"image"`
+	Thumbnail   *picture `json:"thumbnail"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	URL         string   `json:"url"`
 	Fields      []struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	} `json:"fields"`
+}
+
+// picture of an embed; Proxy is Discord's copy of it.
+type picture struct {
+	Proxy string `json:"proxy_url"`
+	MIME  string `json:"content_type"`
 }
 
 type poll struct {
@@ -114,6 +125,7 @@ type interaction struct {
 	Guild   string                    `json:"guild_id"`
 	Channel string                    `json:"channel_id"`
 	Locale  string                    `json:"locale"`
+	Where   *channelInfo              `json:"channel"`
 	Member  *member                   `json:"member"` // in a guild
 	User    *user                     `json:"user"`   // in a private chat
 	Message *struct {

@@ -19,10 +19,14 @@ import (
 // 2026). The API writes it as a decimal number in a string.
 type permission uint64
 
-func (p *permission) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseUint(string(text), 10, 64)
-	*p = permission(n)
-	return err
+// UnmarshalJSON implements json.Unmarshaler. What is no set is none: it must not
+// hide the rest of an event.
+func (p *permission) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseUint(strings.Trim(string(data), `"`), 10, 64)
+	if err == nil {
+		*p = permission(n)
+	}
+	return nil
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/kv"
 )
 
 const (
@@ -51,7 +52,6 @@ type receiver struct {
 	seq     atomic.Int64 // the last event that is stored
 	behind  bool         // chats have to be read up by REST first
 	filled  map[string]bool
-	roles   roles
 	replies *errgroup.Group // answers to interactions that are on their way
 	ready   bool            // this connection has become usable
 
@@ -60,7 +60,18 @@ type receiver struct {
 		at  time.Time
 	}
 	connected *signal // it is known who the bot is
-	refused   refused
+	known     known
+}
+
+// known is what the bot knows of itself on Discord.
+type known struct {
+	roles roles
+	guilds
+	refused refused
+}
+
+func (k *known) load(ctx context.Context, t kv.Table) error {
+	return errors.Join(k.roles.load(ctx, t), k.guilds.load(ctx, t))
 }
 
 // signal is told once, however often it is told.
@@ -96,6 +107,7 @@ func (r *receiver) run(ctx context.Context) error {
 	wg.Go(func() { r.flush(ctx) })
 	wg.Go(func() { r.offerCommands(ctx) })
 	wg.Go(func() { r.tellLacks(ctx) })
+	wg.Go(func() { r.tidyUses(ctx) })
 	defer r.save(ctx)
 	defer func() { _ = r.replies.Wait() }() // they return none
 	defer wg.Wait()
@@ -118,7 +130,7 @@ func (r *receiver) run(ctx context.Context) error {
 // load finds what an earlier process left.
 func (r *receiver) load(ctx context.Context, wait *channels.Backoff) {
 	for {
-		err := errors.Join(r.d.places.load(ctx), r.roles.load(ctx, r.d.deps.Table), r.recall(ctx))
+		err := errors.Join(r.d.places.load(ctx), r.d.uses.load(ctx), r.known.load(ctx, r.d.deps.Table), r.recall(ctx))
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -276,7 +288,7 @@ func (r *receiver) recall(ctx context.Context) error {
 	var s session
 	found, err := look(ctx, r.d.deps.Table, sessionKey, &s)
 	if err == nil {
-		_, err = look(ctx, r.d.deps.Table, refusedKey, &r.refused)
+		_, err = look(ctx, r.d.deps.Table, refusedKey, &r.known.refused)
 	}
 	if err != nil {
 		return fmt.Errorf("read the last session: %w", err)

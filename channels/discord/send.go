@@ -38,8 +38,8 @@ type create struct {
 	Reference     *discordgo.MessageReference       `json:"message_reference,omitempty"`
 	Components    []discordgo.MessageComponent      `json:"components,omitempty"`
 	Attachments   []fileInfo                        `json:"attachments,omitempty"`
-	Nonce         string                            `json:"nonce"`
-	EnforceUnique bool                              `json:"enforce_nonce"`
+	Nonce         string                            `json:"nonce,omitempty"`
+	EnforceUnique bool                              `json:"enforce_nonce,omitempty"`
 }
 
 // edit is a change of a message; nil leaves alone.
@@ -87,19 +87,27 @@ func (d *Discord) envelope(msg chat.Outbound) create {
 	return c
 }
 
-// post sends a message and, when Discord does not take it as it is, a simpler
-// one. Each was refused before the next is tried, so nothing is sent twice.
+// post sends a message, as the answer to a slash command where it is one, and,
+// when Discord does not take it as it is, a simpler one. Each was refused before
+// the next is tried, so nothing is sent twice.
 func (d *Discord) post(ctx context.Context, msg chat.Outbound, c create, files []*file) (chat.MessageRef, error) {
 	at := target(msg.Addr)
-	ref, err := d.create(ctx, at, c, files)
+	send := func() (chat.MessageRef, error) {
+		ref, err := d.answer(ctx, msg, c, files)
+		if errors.Is(err, errNoUse) {
+			return d.create(ctx, at, c, files)
+		}
+		return ref, err
+	}
+	ref, err := send()
 	if c.Reference != nil && (said(err, codeNoHistory) || badField(err, "message_reference")) {
 		c.Reference = nil
-		ref, err = d.create(ctx, at, c, files)
+		ref, err = send()
 	}
 	if len(c.Components) > 0 && badField(err, "components") {
 		d.deps.Log.Warn("discord refused the buttons, writing them out", "err", err)
 		c.Components, c.Content = nil, render.Discord(written(msg))
-		ref, err = d.create(ctx, at, c, files)
+		ref, err = send()
 	}
 	if msg.Addr.Thread != "" && said(err, codeUnknownChannel) {
 		d.deps.Log.Info("a thread is gone, using its channel", "chat", msg.Addr.Chat)
@@ -121,29 +129,9 @@ func written(msg chat.Outbound) string {
 }
 
 func (d *Discord) create(ctx context.Context, at string, c create, files []*file) (chat.MessageRef, error) {
-	const op = "create message"
-	r := request{op: op, method: http.MethodPost, url: discordgo.EndpointChannelMessages(at), sends: true}
-	var err error
-	if len(files) == 0 {
-		r.body, err = json.Marshal(c)
-	} else {
-		r.kind, r.body, err = form(c, files)
-	}
-	if err != nil {
-		return chat.MessageRef{}, d.api.Fail(op, channels.Rejected, err)
-	}
-	raw, err := d.api.call(ctx, r)
-	if err != nil {
-		return chat.MessageRef{}, err
-	}
-	var sent struct {
-		ID      string `json:"id"`
-		Channel string `json:"channel_id"`
-	}
-	if err := json.Unmarshal(raw, &sent); err != nil || sent.ID == "" {
-		return chat.MessageRef{}, d.api.Fail(op, channels.Ambiguous, errors.New("answer without a message"))
-	}
-	return chat.MessageRef{Channel: d.name, Chat: at, ID: sent.ID}, nil
+	return d.put(ctx, request{
+		op: "create message", method: http.MethodPost, url: discordgo.EndpointChannelMessages(at), sends: true,
+	}, c, files)
 }
 
 // Edit replaces the text and buttons of a message.
@@ -160,22 +148,43 @@ func (d *Discord) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbou
 	return err
 }
 
+// change edits a message, over the interaction that it answers where it is such
+// an answer: that needs no permission in the channel.
 func (d *Discord) change(ctx context.Context, at, id string, e edit) error {
+	if o, ok := d.uses.ofMessage(id); ok {
+		err := d.edited(ctx, discordgo.EndpointWebhookMessage(o.App, o.Token, id), e)
+		if !expired(err) {
+			return err
+		}
+	}
+	return d.edited(ctx, discordgo.EndpointChannelMessage(at, id), e)
+}
+
+func (d *Discord) edited(ctx context.Context, address string, e edit) error {
 	const op = "edit message"
 	e.Mentions = nobody()
 	body, err := json.Marshal(e)
 	if err != nil {
 		return d.api.Fail(op, channels.Rejected, err)
 	}
-	_, err = d.api.call(ctx, request{op: op, method: http.MethodPatch, url: discordgo.EndpointChannelMessage(at, id), body: body})
+	_, err = d.api.call(ctx, request{op: op, method: http.MethodPatch, url: address, body: body})
 	return err
 }
 
 // Delete removes a message.
 func (d *Discord) Delete(ctx context.Context, ref chat.MessageRef) error {
-	_, err := d.api.call(ctx, request{
-		op: "delete message", method: http.MethodDelete, url: discordgo.EndpointChannelMessage(ref.Chat, ref.ID),
-	})
+	const op = "delete message"
+	remove := func(address string) error {
+		_, err := d.api.call(ctx, request{op: op, method: http.MethodDelete, url: address})
+		return err
+	}
+	err := errNoUse
+	if o, ok := d.uses.ofMessage(ref.ID); ok {
+		err = remove(discordgo.EndpointWebhookMessage(o.App, o.Token, ref.ID))
+	}
+	if errors.Is(err, errNoUse) || expired(err) {
+		err = remove(discordgo.EndpointChannelMessage(ref.Chat, ref.ID))
+	}
 	if said(err, codeUnknownMessage) {
 		return nil
 	}
@@ -232,6 +241,9 @@ func (d *Discord) ownReactions(ctx context.Context, ref chat.MessageRef) (mine [
 
 // Typing shows "… is typing" for 10 seconds, or until a message comes.
 func (d *Discord) Typing(ctx context.Context, a chat.Address) error {
+	if d.uses.work(target(a)) {
+		return nil // "… is thinking" is shown
+	}
 	_, err := d.api.call(ctx, request{op: "typing", method: http.MethodPost, url: discordgo.EndpointChannelTyping(target(a))})
 	return err
 }

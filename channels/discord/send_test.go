@@ -110,6 +110,18 @@ func TestErrorKinds(t *testing.T) {
 		{fake.Fault{Status: 429, RetryAfter: 0.25}, channels.RateLimited, 250 * time.Millisecond},
 		{fake.Fault{Status: 429, RetryAfter: 64.5, Global: true}, channels.RateLimited, 64500 * time.Millisecond},
 		{fake.Fault{Status: 429, Page: true, RetryAfter: 60}, channels.RateLimited, time.Minute},
+		{fake.Fault{Status: 429, Page: true}, channels.RateLimited, time.Minute},
+		{fake.Fault{Status: 403, Page: true, Text: "error code: 1015"}, channels.RateLimited, time.Minute},
+		{fake.Fault{Status: 403, Code: 50278, Text: "no mutual guilds"}, channels.Rejected, 0},
+		{fake.Fault{Status: 400, Code: 20009, Text: "explicit content"}, channels.Rejected, 0},
+		{fake.Fault{Status: 400, Code: 240000, Text: "harmful links"}, channels.Rejected, 0},
+		{fake.Fault{Status: 400, Code: 160005, Text: "Thread is locked"}, channels.Rejected, 0},
+		{fake.Fault{Status: 403, Code: 400001, Text: "file uploads limited"}, channels.Rejected, 0},
+		{fake.Fault{Status: 403, Code: 40004, Text: "Send messages has been temporarily disabled"}, channels.Temporary, 0},
+		{fake.Fault{Status: 403, Code: 40006, Text: "temporarily disabled server-side"}, channels.Temporary, 0},
+		{fake.Fault{Status: 400, Code: 110000, Text: "Index not yet available"}, channels.Temporary, 0},
+		{fake.Fault{Status: 400, Code: 30046, Text: "edits to messages older than 1 hour", RetryAfter: 9}, channels.RateLimited, 9 * time.Second},
+		{fake.Fault{Status: 401, Code: 50027, Text: "Invalid Webhook Token"}, channels.Rejected, 0},
 		{fake.Fault{Status: 503, Code: 130000, Text: "API resource is currently overloaded"}, channels.Temporary, 0},
 		{fake.Fault{Status: 500, Text: "500: Internal Server Error"}, channels.Temporary, 0},
 		{fake.Fault{Status: 504, Page: true}, channels.Ambiguous, 0},
@@ -122,6 +134,9 @@ func TestErrorKinds(t *testing.T) {
 		var ce *channels.Error
 		if !errors.As(err, &ce) || ce.Kind != c.kind || ce.RetryAfter != c.after {
 			t.Errorf("%+v: %v, after %v", c.fault, err, ce.RetryAfter)
+		}
+		if all := c.fault.Global || c.fault.Page && c.kind == channels.RateLimited; ce.Global != all {
+			t.Errorf("%+v: concerns the whole bot: %v, want %v", c.fault, ce.Global, all)
 		}
 		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), w.Token()) {
 			t.Errorf("%+v: the token is seen", c.fault)

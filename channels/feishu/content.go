@@ -51,8 +51,10 @@ func (m *message) read() (said, bool) {
 		return said{}, false
 	case "merge_forward": // the content is a fixed text, as JSON or not
 		return said{text: "[forwarded messages]"}, true
-	case "post", "interactive":
+	case "post":
 		return m.readPost(), true
+	case "interactive":
+		return m.readCard(), true
 	}
 	var c content
 	if err := json.Unmarshal([]byte(m.Content), &c); err != nil {
@@ -140,7 +142,7 @@ func (m *message) file(kind chat.Kind, key, name string) []chat.Attachment {
 	return []chat.Attachment{{Kind: kind, Name: name, Source: source{m.ID, key, kind == chat.Image}.String()}}
 }
 
-// post is a rich text, or a card as others see it.
+// post is a rich text, or a card of schema 1.0 as others see it.
 type post struct {
 	Title   string   `json:"title"`
 	Content [][]node `json:"content"`
@@ -165,7 +167,7 @@ func (m *message) readPost() said {
 	if err := json.Unmarshal([]byte(m.Content), &p); err != nil {
 		return note("message that cannot be read: " + m.Kind)
 	}
-	if p.Content == nil && p.Cards == nil { // with a level for the language
+	if p.Content == nil { // with a level for the language
 		var byLanguage map[string]post
 		if json.Unmarshal([]byte(m.Content), &byLanguage) == nil {
 			for _, one := range byLanguage {
@@ -174,7 +176,6 @@ func (m *message) readPost() said {
 			}
 		}
 	}
-	p.Content = append(p.Content, p.Cards...)
 	s := m.spell(&p)
 	if s.text == "" && len(s.files) == 0 {
 		return note("empty message of type " + m.Kind)

@@ -11,10 +11,16 @@ import (
 
 // event is one event made ready for the intake.
 type event struct {
-	in     *chat.Inbound // nil: nothing for the sink
-	skip   string        // why
-	bad    bool          // it could not be read
-	parent string        // message that is quoted
+	in   *chat.Inbound // nil: nothing for the sink
+	also []*chat.Inbound
+	skip string // why
+	bad  bool   // it could not be read
+
+	person bool   // the address holds a person whose private chat is meant
+	parent string // message that is quoted
+	thread string // as the platform names it
+	root   string // message with which the thread, or the replies, began
+	topics bool   // in this chat every message begins a thread
 }
 
 // read turns an event into what the sink gets. It only decodes: what has to be
@@ -37,7 +43,13 @@ func (f *Feishu) read(raw []byte) event {
 			return event{skip: "press that cannot be read: " + err.Error(), bad: true}
 		}
 		return f.press(e.Header.ID, &p)
-	case eventAdded, eventRemoved:
+	case eventAdded, eventEntered, eventJoined, eventLeft, eventUninvited:
+		return f.happening(e)
+	case eventRecalled:
+		return f.recalled(e)
+	case eventMenu:
+		return f.menu(e)
+	case eventRemoved:
 		return event{skip: "membership changed: " + e.Header.Type}
 	}
 	return event{skip: "event " + e.Header.Type}
@@ -55,6 +67,7 @@ func (f *Feishu) message(r *received) event {
 	if !ok {
 		return event{skip: "message of type " + m.Kind}
 	}
+	f.calls(m.Mentions)
 	text, mentioned := resolve(said.text, m.Mentions, me)
 	in := &chat.Inbound{
 		Meta: chat.Meta{
@@ -68,7 +81,29 @@ func (f *Feishu) message(r *received) event {
 	if m.Parent != "" && m.Parent != in.Addr.Thread {
 		in.ReplyTo = &chat.Quote{ID: m.Parent}
 	}
-	return event{in: in, parent: m.Parent}
+	if at := f.rewritten(m); at != 0 {
+		in.Edited, in.ID = true, fmt.Sprintf("%s:%d", in.ID, at)
+	}
+	return event{in: in, parent: m.Parent, thread: m.Thread, root: m.Root, topics: m.ChatType == "topic_group"}
+}
+
+// rewritten is the time of a change to a message that came before, or 0. There
+// is no event for changes; a changed message may come once more
+// (agentscope-ai/QwenPaw pull 4708, May 2026).
+func (f *Feishu) rewritten(m *message) int64 {
+	changed := time.Time(m.Changed)
+	if changed.IsZero() {
+		return 0
+	}
+	before, seen := f.known.changed.get(m.ID)
+	if !seen {
+		f.known.changed.put(m.ID, changed.UnixMilli())
+		return 0
+	}
+	if changed.UnixMilli() <= before {
+		return 0
+	}
+	return changed.UnixMilli()
 }
 
 // thread is the message that the thread began with: an answer is sent by

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"magpie/channels"
@@ -24,7 +25,7 @@ type refusal struct {
 func (r *refusal) Error() string { return fmt.Sprintf("%d %s", r.code, r.text) }
 
 // Codes of the open platform (api-call-guide/ugjM14COyUjL4ITN, the error tables
-// of im/v1 and cardkit/v1; read November 2026).
+// of im/v1, contact/v3, application/v6 and cardkit/v1; read November 2026).
 const (
 	codeCard        = 230099 // the card is refused; the reason is a sub code
 	codeCardLimit   = 11310  // sub code: too many tables, components, …
@@ -43,30 +44,33 @@ const (
 	codeScope       = 99991672
 	codeSlow        = 99991400
 	codeStreamEnd   = 200850 // streaming was closed after 10 minutes
+	codeStreamOver  = 200510 // the same, of single elements
 	codeStreamOff   = 300309
 	codeSequence    = 300317
 	codeNoCard      = 200740
 	codeCardExpired = 200750
 	codeNoConvert   = 300311
+	codeBusyCard    = 200810 // somebody is pressing one of its buttons
+	codeQuota       = 99991403
 	quotaPause      = time.Hour
 )
 
-// kinds says what the caller does about a code. Codes that are not here are
+// kindOf says what the caller does about a code. Codes that it does not know are
 // Rejected: the platform has thousands, and most mean that it will not.
-var kinds = map[int]channels.Kind{
-	10003: channels.Unauthorized, 10005: channels.Unauthorized, 10012: channels.Unauthorized, 10013: channels.Unauthorized,
-	10014: channels.Unauthorized, 99991401: channels.Unauthorized, 99991543: channels.Unauthorized,
-	99991661: channels.Unauthorized, 99991662: channels.Unauthorized, 99991663: channels.Unauthorized,
-	99991664: channels.Unauthorized, 99991665: channels.Unauthorized, 99991668: channels.Unauthorized,
-	99991671: channels.Unauthorized, 99991673: channels.Unauthorized,
-
-	codeSlow: channels.RateLimited, 230020: channels.RateLimited, 99991403: channels.RateLimited,
-
-	230025: channels.TooLong, 200860: channels.TooLong, 234006: channels.TooLong,
-
-	1500: channels.Temporary, 2200: channels.Temporary, 5000: channels.Temporary, 230049: channels.Temporary,
-	231015: channels.Temporary, 232096: channels.Temporary, 300120: channels.Temporary, 200810: channels.Temporary,
-	234042: channels.Temporary,
+func kindOf(code int) (kind channels.Kind, known bool) {
+	switch code {
+	case 10003, 10005, 10012, 10013, 10014, 10015, 11207, 11209, 11210, 99991401, 99991543, 99991661, 99991662, 99991663, 99991664,
+		99991665, 99991668, 99991671, 99991673:
+		return channels.Unauthorized, true
+	case codeSlow, codeQuota, 230020, 11232, 11233, 11247, 1000004, 1000005:
+		return channels.RateLimited, true
+	case 230025, 200860, 234006:
+		return channels.TooLong, true
+	case 1500, 1503, 1551, 1557, 1642, 1663, 1665, 1668, 2200, 5000, 10101, 10105, 10500, 105001, 1000003, 230049, codeNoPerson, 231015,
+		232096, 234019, 234042, 300120, codeBusyCard:
+		return channels.Temporary, true
+	}
+	return channels.Rejected, false
 }
 
 // badToken tells codes after which a new token may help.
@@ -112,11 +116,14 @@ func (c *client) judge(answer *rest.Answer) error {
 	if m := subCode.FindStringSubmatch(a.Msg); m != nil {
 		r.sub, _ = strconv.Atoi(m[1]) // digits only
 	}
-	kind, ok := kinds[r.code]
+	kind, known := kindOf(r.code)
+	sub, _ := kindOf(r.sub)
 	switch {
-	case r.code == codeCard && kinds[r.sub] == channels.TooLong:
+	case r.code == codeCard && sub == channels.TooLong:
 		kind = channels.TooLong
-	case !ok:
+	case r.code == codeCard && strings.Contains(a.Msg, "card action is lock"): // codeBusyCard by another name
+		kind = channels.Temporary
+	case !known:
 		kind = rest.KindOf(answer.Status)
 	}
 	e := &channels.Error{Kind: kind, Err: r}
@@ -128,7 +135,7 @@ func (c *client) judge(answer *rest.Answer) error {
 
 // patience is how long the platform wants to be left alone.
 func patience(code int, h http.Header) time.Duration {
-	if code == 99991403 { // the month's calls are used up
+	if code == codeQuota { // the month's calls are used up
 		return quotaPause
 	}
 	if s, err := strconv.Atoi(h.Get("x-ogw-ratelimit-reset")); err == nil && s > 0 {

@@ -11,10 +11,16 @@ import (
 
 // The events that are looked at; all others are acknowledged and passed over.
 const (
-	eventMessage = "im.message.receive_v1"
-	eventPress   = "card.action.trigger"
-	eventAdded   = "im.chat.member.bot.added_v1"
-	eventRemoved = "im.chat.member.bot.deleted_v1"
+	eventMessage   = "im.message.receive_v1"
+	eventRecalled  = "im.message.recalled_v1"
+	eventPress     = "card.action.trigger"
+	eventMenu      = "application.bot.menu_v6"
+	eventEntered   = "im.chat.access_event.bot_p2p_chat_entered_v1"
+	eventAdded     = "im.chat.member.bot.added_v1"
+	eventRemoved   = "im.chat.member.bot.deleted_v1"
+	eventJoined    = "im.chat.member.user.added_v1"
+	eventLeft      = "im.chat.member.user.deleted_v1"
+	eventUninvited = "im.chat.member.user.withdrawn_v1"
 )
 
 // envelope is an event of schema 2.0.
@@ -23,6 +29,7 @@ type envelope struct {
 		ID    string `json:"event_id"`
 		Type  string `json:"event_type"`
 		Token string `json:"token"`
+		At    millis `json:"create_time"`
 	} `json:"header"`
 	Event json.RawMessage `json:"event"`
 }
@@ -46,6 +53,7 @@ type message struct {
 	Kind     string    `json:"message_type"`
 	Content  string    `json:"content"`
 	At       millis    `json:"create_time"`
+	Changed  millis    `json:"update_time"`
 	Mentions []mention `json:"mentions"`
 }
 

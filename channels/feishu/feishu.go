@@ -50,6 +50,7 @@ var (
 	_ channels.Buttoner     = (*Feishu)(nil)
 	_ channels.Hooker       = (*Feishu)(nil)
 	_ channels.Checker      = (*Feishu)(nil)
+	_ channels.Surveyor     = (*Feishu)(nil)
 )
 
 // pace holds the pauses, so that tests can be quick.
@@ -75,7 +76,7 @@ func normalPace() pace {
 		answer:   2500 * time.Millisecond, // the platform waits 3 s
 		lookup:   time.Second,
 		sweep:    30 * time.Second,
-		look:     5 * time.Minute,
+		look:     6 * time.Hour, // a free plan has 10 000 calls a month
 	}
 }
 
@@ -103,6 +104,9 @@ func newFeishu(name string, cfg Config, d channels.Deps, p pace) *Feishu {
 // Name is the instance name.
 func (f *Feishu) Name() string { return f.name }
 
+// perMinute is how many messages the app may send in a minute.
+const perMinute = 1000
+
 // Limits are those of the open platform: bodies of 30 KB, 5 messages a second
 // to one chat, 50 a second and 1000 a minute in all (im/v1/message/create),
 // pictures 10 MB and files 30 MB (im/v1/image/create, im/v1/file/create), 10
@@ -114,7 +118,7 @@ func (f *Feishu) Limits() channels.Limits {
 		Media: map[chat.Kind]int64{
 			chat.Image: maxFile, chat.Audio: maxFile, chat.Voice: maxFile, chat.Video: maxFile, chat.File: maxFile,
 		},
-		Rate: channels.Rate{PerSecond: 1000.0 / 60, Burst: 50, PerChat: 200 * time.Millisecond, ChatBurst: 5},
+		Rate: channels.Rate{PerSecond: perMinute / 60.0, Burst: 50, PerChat: 200 * time.Millisecond, ChatBurst: 5},
 		Edit: 700 * time.Millisecond, Seal: true,
 		// A sign stays until it is taken away; the next call only says that it
 		// is still needed.
@@ -129,11 +133,19 @@ type bot struct {
 	Name   string `json:"app_name"`
 }
 
-// Check asks the platform who the bot is, and for a message that does not
-// exist: the answer names the permission for messages if the app lacks it.
+// Check asks the platform who the bot is, whether it may send, and for a message
+// that does not exist: the answer names the permission for messages if the app
+// lacks it. What features lack Survey tells.
 func (f *Feishu) Check(ctx context.Context) error {
 	if _, err := f.whoAmI(ctx); err != nil {
 		return err
+	}
+	if have, err := f.scopes(ctx); err == nil {
+		for _, l := range without(have) {
+			if l.vital {
+				return f.api.Fail("application/scopes", channels.Rejected, errors.New(l.String()))
+			}
+		}
 	}
 	_, err := f.lookUp(ctx, "om_0")
 	if refused(err, codeScope) {

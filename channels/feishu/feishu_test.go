@@ -94,6 +94,12 @@ func speaker(a chat.Address) string {
 // fakeKinds are Feishu's names for the kinds of files.
 var fakeKinds = channeltest.Kinds{chat.Image: "image", chat.File: "file", chat.Voice: "audio", chat.Video: "media"}
 
+// settle waits until every event is acknowledged: none comes to the next run.
+func (w *world) settle(t *testing.T) {
+	t.Helper()
+	channeltest.Eventually(t, "all is acknowledged", func() bool { n, _ := w.Pending(); return n == 0 })
+}
+
 func (w *world) harness(t *testing.T) channeltest.Harness {
 	t.Helper()
 	return channeltest.Harness{
@@ -101,13 +107,11 @@ func (w *world) harness(t *testing.T) channeltest.Harness {
 		Direct:  []chat.Address{at(ann), at(bob), at(eve)},
 		Group:   at(crowd),
 		Secrets: []string{w.Secret(), "t-g1FAKE"},
-		Ways: channeltest.Ways{Bare: true, Settled: func() {
-			channeltest.Eventually(t, "all is acknowledged", func() bool { n, _ := w.Pending(); return n == 0 })
-		}},
-		Say:   w.say,
-		Shown: w.shown,
-		Fail:  w.fail,
-		Sends: func() int { return w.Calls("create") + w.Calls("reply") },
+		Ways:    channeltest.Ways{Bare: true, Settled: func() { w.settle(t) }},
+		Say:     w.say,
+		Shown:   w.shown,
+		Fail:    w.fail,
+		Sends:   func() int { return w.Calls("create") + w.Calls("reply") },
 		Press: func(t *testing.T, a chat.Address, message, data string) {
 			if _, err := w.Press(speaker(a), message, data); err != nil {
 				t.Fatal(err)

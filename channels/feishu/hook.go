@@ -134,24 +134,22 @@ func (f *Feishu) serveCall(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]string{"challenge": plain.Challenge})
 		return
 	}
-	f.serveEvent(ctx, w, in.take(f.read(plain.raw)))
+	ev := f.read(plain.raw)
+	f.serveEvent(ctx, w, ev, in.take(ev))
 }
 
-func (f *Feishu) serveEvent(ctx context.Context, w http.ResponseWriter, done <-chan error) {
-	late := time.NewTimer(f.pace.answer)
-	defer late.Stop()
-	err := errors.New("not stored in time")
-	select {
-	case err = <-done:
-	case <-late.C:
-	case <-ctx.Done(): // no silence: an empty answer would be an acknowledgement
-	}
-	if err != nil {
+func (f *Feishu) serveEvent(ctx context.Context, w http.ResponseWriter, ev event, done <-chan error) {
+	data, err := f.verdict(ctx, ev, done)
+	if err != nil { // no silence: an empty answer would be an acknowledgement
 		f.deps.Log.Warn("an event was not stored and will come again", "err", err)
 		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
-	answer(w, struct{}{})
+	if data == nil {
+		data = []byte("{}")
+	}
+	w.Header().Set("Content-Type", jsonType)
+	_, _ = w.Write(data) // the caller may be gone; then it calls again
 }
 
 func answer(w http.ResponseWriter, v any) {

@@ -8,6 +8,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/lanes"
+	"magpie/chat"
 )
 
 // maxLine is how many events of one chat may wait. What is beyond is not
@@ -64,16 +65,45 @@ func (n *intake) skip(ev event) {
 	}
 }
 
-// give hands an event to the sink until the sink takes it or ctx ends.
+// give completes an event and hands it to the sink.
 func (n *intake) give(ctx context.Context, ev event) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	n.f.complete(ctx, ev)
+	if ev.person {
+		if id := n.f.known.chatOf(ctx, n.f.deps.Table, ev.in.From.ID); id != "" { // its line is another
+			ev.in.Addr.Chat, ev.person = id, false
+			return await(ctx, n.take(ev))
+		}
+	}
+	if !n.f.complete(ctx, &ev) {
+		return nil
+	}
 	n.f.signs.saw(ev.in) // before the sink: whoever takes it may show a sign at once
+	for _, in := range append([]*chat.Inbound{ev.in}, ev.also...) {
+		if err := n.insist(ctx, in); err != nil {
+			return err
+		}
+		n.f.stored(ctx, in)
+	}
+	return nil
+}
+
+// await waits for what take promised.
+func await(ctx context.Context, done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// insist hands one message to the sink until the sink takes it or ctx ends.
+func (n *intake) insist(ctx context.Context, in *chat.Inbound) error {
 	wait := channels.NewBackoff(n.f.pace.store, 10*time.Second)
 	for {
-		err := n.sink(ctx, *ev.in)
+		err := n.sink(ctx, *in)
 		if err == nil {
 			return nil
 		}

@@ -2,27 +2,19 @@ package feishu
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
-	"magpie/channels"
 	"magpie/chat"
 	"magpie/internal/kv"
 )
 
 const (
 	maxKnown = 5000 // people, chats and messages remembered of each kind
-	// nameLife is how long a name, or the refusal to tell it, is remembered.
-	nameLife = time.Hour
 	// tablePatience bounds one access to the adapter's table.
 	tablePatience = 5 * time.Second
-	// maxForwarded is how many messages of a forwarded conversation are shown.
-	maxForwarded = 50
 )
 
 // recent is a map that forgets its oldest entries.
@@ -55,27 +47,39 @@ func (r *recent[V]) put(key string, v V) {
 	r.m[key] = v
 }
 
-// known is what was learnt about people and chats.
+// known is what was learnt about people, chats and messages.
 type known struct {
-	names   recent[named]
+	names   recent[named]  // of people, and when a group's members were listed
+	called  recent[string] // names by which people were mentioned
 	directs recent[bool]
-}
-
-type named struct {
-	name string
-	at   time.Time
+	private recent[string] // a person's private chat
+	own     recent[bool]   // whether a message is the bot's
+	changed recent[int64]  // when a message was changed, as first heard
+	places  recent[string] // the thread of a message
+	threads recent[string] // how a thread began
+	roots   recent[bool]   // messages with which one began
+	heard   recent[bool]   // threads that were told how they began
+	warned  recent[bool]   // what the operator was told
 }
 
 func newKnown() *known { return &known{} }
 
-// direct notes that a chat is a private one, once for each chat and process.
-func (k *known) direct(ctx context.Context, t kv.Table, chatID string) {
+// direct notes that a chat is somebody's private one, once for each chat and
+// process.
+func (k *known) direct(ctx context.Context, t kv.Table, chatID, person string) {
 	if _, ok := k.directs.get(chatID); ok {
 		return
 	}
-	if _, err := t.Create(ctx, "p2p."+chatID, []byte("1"), 0); err == nil || errors.Is(err, kv.ErrConflict) {
-		k.directs.put(chatID, true)
+	if _, err := t.Create(ctx, "p2p."+chatID, []byte("1"), 0); err != nil && !errors.Is(err, kv.ErrConflict) {
+		return
 	}
+	if strings.HasPrefix(person, "ou_") {
+		if _, err := t.Update(ctx, "private."+person, []byte(chatID), 0, 0); err != nil {
+			return
+		}
+		k.private.put(person, chatID)
+	}
+	k.directs.put(chatID, true)
 }
 
 func (k *known) isDirect(ctx context.Context, t kv.Table, chatID string) bool {
@@ -86,139 +90,71 @@ func (k *known) isDirect(ctx context.Context, t kv.Table, chatID string) bool {
 	return err == nil
 }
 
-// complete adds what an event only names: the sender's name, the quoted text,
-// the forwarded messages; the thread and kind of chat of a press. It takes
-// pace.lookup at most; what is not there by then is left out.
-func (f *Feishu) complete(ctx context.Context, ev event) {
+// chatOf is somebody's private chat, or "".
+func (k *known) chatOf(ctx context.Context, t kv.Table, person string) string {
+	if id, ok := k.private.get(person); ok {
+		return id
+	}
+	e, err := t.Get(ctx, "private."+person)
+	if err != nil {
+		return ""
+	}
+	k.private.put(person, string(e.Value))
+	return string(e.Value)
+}
+
+// complete adds what an event only names: the sender's name, the thread, the
+// quoted text, the forwarded messages; the thread and kind of chat of a press.
+// It takes pace.lookup at most; what is not there by then is left out. It
+// returns false when there is nothing for the sink after all.
+func (f *Feishu) complete(ctx context.Context, ev *event) bool {
 	ctx, cancel := context.WithTimeout(ctx, f.pace.lookup)
 	defer cancel()
-	if p := ev.in.Press; p != nil {
-		ev.in.Direct = f.known.isDirect(ctx, f.deps.Table, ev.in.Addr.Chat)
-		if note, ok := f.noted(ctx, p.Message); ok {
-			ev.in.Addr.Thread = note.Thread
+	in := ev.in
+	switch {
+	case in.Press != nil:
+		in.Direct = f.known.isDirect(ctx, f.deps.Table, in.Addr.Chat)
+		if note, ok := f.noted(ctx, in.Press.Message); ok {
+			in.Addr.Thread = note.Thread
 		}
-		return
-	}
-	if ev.in.Direct {
-		f.known.direct(ctx, f.deps.Table, ev.in.Addr.Chat)
+		return true
+	case in.Happening == chat.Recalled:
+		in.Direct = f.known.isDirect(ctx, f.deps.Table, in.Addr.Chat)
+		in.Addr.Thread = f.placeOf(ctx, in.MessageID)
+		return true
+	case in.Happening == chat.Added && in.Direct:
+		if f.known.isDirect(ctx, f.deps.Table, in.Addr.Chat) {
+			return false
+		}
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	if !ev.in.From.Bot {
-		wg.Go(func() { ev.in.From.Name = f.nameOf(ctx, ev.in.From.ID) })
+	if !in.From.Bot && in.From.Name == "" {
+		wg.Go(func() { in.From.Name = f.nameOf(ctx, in) })
 	}
-	if ev.parent != "" {
-		wg.Go(func() { f.quote(ctx, ev) })
+	if in.Happening != "" || ev.person {
+		return true
 	}
-	if ev.in.Forwarded {
-		wg.Go(func() { f.forwarded(ctx, ev.in) })
+	if in.Direct {
+		f.known.direct(ctx, f.deps.Table, in.Addr.Chat, in.From.ID)
 	}
-}
-
-// nameOf asks the contacts, which needs a permission of its own: without it
-// people have no names.
-func (f *Feishu) nameOf(ctx context.Context, openID string) string {
-	now := f.deps.Now()
-	if n, ok := f.known.names.get(openID); ok && now.Sub(n.at) < nameLife {
-		return n.name
-	}
-	raw, err := f.api.call(ctx, request{
-		op: "contact/user", method: http.MethodGet, path: "/open-apis/contact/v3/users/" + url.PathEscape(openID),
-		query: url.Values{"user_id_type": {"open_id"}},
+	wg.Go(func() {
+		f.inThread(ctx, ev)
+		f.quote(ctx, ev)
+		f.known.places.put(in.MessageID, in.Addr.Thread)
 	})
-	var answer struct {
-		User struct {
-			Name string `json:"name"`
-		} `json:"user"`
+	if in.Forwarded {
+		wg.Go(func() { f.forwarded(ctx, in) })
 	}
-	if err == nil {
-		err = json.Unmarshal(raw, &answer)
-	}
-	if err != nil {
-		f.deps.Log.Debug("no name for a sender", "err", err)
-		if channels.KindOf(err) != channels.Rejected {
-			return ""
-		}
-	}
-	f.known.names.put(openID, named{answer.User.Name, now})
-	return answer.User.Name
+	return true
 }
 
-// item is a message as the platform tells it when asked.
-type item struct {
-	ID      string `json:"message_id"`
-	Kind    string `json:"msg_type"`
-	Deleted bool   `json:"deleted"`
-	Sender  struct {
-		ID   string `json:"id"`
-		Type string `json:"sender_type"`
-	} `json:"sender"`
-	Body struct {
-		Content string `json:"content"`
-	} `json:"body"`
-	Mentions []mention `json:"mentions"`
-	Upper    string    `json:"upper_message_id"`
-}
-
-func (f *Feishu) lookUp(ctx context.Context, id string) ([]item, error) {
-	raw, err := f.api.call(ctx, request{op: "message/get", method: http.MethodGet, path: messagePath(id)})
-	if err != nil {
-		return nil, err
+// stored remembers what the sink has taken.
+func (f *Feishu) stored(ctx context.Context, in *chat.Inbound) {
+	ctx, cancel := context.WithTimeout(ctx, tablePatience)
+	defer cancel()
+	f.hear(ctx, in)
+	if in.Happening == chat.Added && in.Direct {
+		f.known.direct(ctx, f.deps.Table, in.Addr.Chat, in.From.ID)
 	}
-	var answer struct {
-		Items []item `json:"items"`
-	}
-	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Items) == 0 {
-		return nil, f.api.Fail("message/get", channels.Rejected, errors.New("the platform shows no such message"))
-	}
-	return answer.Items, nil
-}
-
-// text is the item as a reader sees it.
-func (i *item) text() string {
-	m := message{ID: i.ID, Kind: i.Kind, Content: i.Body.Content}
-	s, _ := m.read()
-	text, _ := resolve(s.text, i.Mentions, &bot{})
-	for _, a := range s.files {
-		text = strings.TrimSpace(text + " [" + string(a.Kind) + "]")
-	}
-	return text
-}
-
-func (f *Feishu) quote(ctx context.Context, ev event) {
-	items, err := f.lookUp(ctx, ev.parent)
-	if err != nil {
-		f.deps.Log.Debug("the quoted message was not found", "err", err)
-		return
-	}
-	first := &items[0]
-	mine := first.Sender.ID == f.cfg.AppID
-	ev.in.Mentioned = ev.in.Mentioned || mine
-	if q := ev.in.ReplyTo; q != nil {
-		q.Mine, q.From, q.Text = mine, first.Sender.ID, first.text()
-		if n, ok := f.known.names.get(q.From); ok && n.name != "" {
-			q.From = n.name
-		}
-	}
-}
-
-// forwarded adds what was said in a forwarded conversation.
-func (f *Feishu) forwarded(ctx context.Context, in *chat.Inbound) {
-	items, err := f.lookUp(ctx, in.MessageID)
-	if err != nil {
-		f.deps.Log.Debug("the forwarded messages were not found", "err", err)
-		return
-	}
-	lines := []string{in.Text}
-	for i := range items {
-		if items[i].ID == in.MessageID || items[i].Deleted {
-			continue
-		}
-		if len(lines) > maxForwarded {
-			lines = append(lines, "…")
-			break
-		}
-		lines = append(lines, "> "+strings.ReplaceAll(items[i].text(), "\n", "\n> "))
-	}
-	in.Text = strings.Join(lines, "\n")
 }

@@ -24,6 +24,8 @@ const (
 	writeTimeout = 10 * time.Second
 	// dialTimeout bounds the way to an open connection.
 	dialTimeout = 20 * time.Second
+	// farewell bounds the wait for the other side's close frame.
+	farewell = time.Second
 )
 
 // holdLine keeps a long connection open until ctx ends or the platform refuses
@@ -72,18 +74,21 @@ func (f *Feishu) session(ctx context.Context, in *intake, wait *channels.Backoff
 	wait.Reset()
 	f.deps.Status.Connected()
 	f.deps.Log.Info("feishu connected", "bot", f.me.Load().Name, "mode", modeWS)
+	stop := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	var pinging sync.WaitGroup
-	pinging.Go(func() { cancel(l.keepAlive(ctx)) })
-	err = l.receive(ctx)
-	cancel(err)
-	_ = l.conn.CloseNow() // it may be gone already
-	pinging.Wait()
-	l.answers.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+	reading, cut := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx, for the other side's farewell
+	defer cut()
+	var running sync.WaitGroup
+	running.Go(func() { cancel(l.keepAlive(ctx)) })
+	running.Go(func() { cancel(l.receive(ctx, reading)) })
+	<-ctx.Done()
+	if stop.Err() != nil {
+		l.hangUp(cut)
 	}
-	return f.api.Fail("connection", channels.Temporary, f.api.Clean(err))
+	_ = l.conn.CloseNow() // it may be gone already
+	running.Wait()
+	l.answers.Wait()
+	return f.api.Fail("connection", channels.Temporary, f.api.Clean(context.Cause(ctx)))
 }
 
 // dial asks for an address and connects to it.
@@ -229,12 +234,16 @@ func (l *line) write(ctx context.Context, f *frame) error {
 	return l.conn.Write(ctx, websocket.MessageBinary, f.encode())
 }
 
-// receive reads frames, in order, until the connection ends.
-func (l *line) receive(ctx context.Context) error {
+// receive reads frames, in order, until the connection ends. What comes after
+// the end of ctx is left to the next connection.
+func (l *line) receive(ctx, reading context.Context) error {
 	for {
-		kind, data, err := l.conn.Read(ctx)
+		kind, data, err := l.conn.Read(reading)
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
+		}
+		if ctx.Err() != nil {
+			continue
 		}
 		l.frames.Add(1)
 		fr, err := decodeFrame(data)
@@ -266,34 +275,29 @@ func (l *line) data(ctx context.Context, f *frame) {
 		return
 	}
 	started := time.Now()
-	done := l.in.take(l.f.read(payload))
+	ev := l.f.read(payload)
+	done := l.in.take(ev)
 	l.answers.Go(func() {
-		late := time.NewTimer(l.f.pace.answer)
-		defer late.Stop()
-		code := http.StatusOK
-		select {
-		case err := <-done:
-			if err != nil {
-				code = http.StatusInternalServerError
-			}
-		case <-late.C:
-			code = http.StatusInternalServerError
-		case <-ctx.Done():
+		data, err := l.f.verdict(ctx, ev, done)
+		if ctx.Err() != nil {
 			return // no answer: the event comes again
 		}
-		if err := l.acknowledge(ctx, f, code, time.Since(started)); err != nil {
+		if err := l.acknowledge(ctx, f, data, err, time.Since(started)); err != nil {
 			l.f.deps.Log.Debug("an event was not answered and will come again", "err", err)
 		}
 	})
 }
 
 // acknowledge sends the frame back with the outcome as its payload.
-func (l *line) acknowledge(ctx context.Context, f *frame, code int, took time.Duration) error {
+func (l *line) acknowledge(ctx context.Context, f *frame, data []byte, failed error, took time.Duration) error {
 	answer := struct {
 		Code    int               `json:"code"`
 		Headers map[string]string `json:"headers"`
 		Data    []byte            `json:"data"`
-	}{Code: code}
+	}{Code: http.StatusOK, Data: data}
+	if failed != nil {
+		answer.Code = http.StatusInternalServerError
+	}
 	payload, err := json.Marshal(answer)
 	if err != nil {
 		return err
@@ -305,4 +309,13 @@ func (l *line) acknowledge(ctx context.Context, f *frame, code int, took time.Du
 
 func (f *Feishu) backoff() *channels.Backoff {
 	return channels.NewBackoff(f.pace.retry, f.pace.retryMax)
+}
+
+// hangUp says farewell with a close frame, so that the platform brings what
+// comes next elsewhere, or holds it back, at once. cut ends the wait for the
+// other side's.
+func (l *line) hangUp(cut func()) {
+	late := time.AfterFunc(farewell, cut)
+	defer late.Stop()
+	_ = l.conn.Close(websocket.StatusNormalClosure, "") // it may be gone already
 }

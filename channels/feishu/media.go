@@ -165,5 +165,13 @@ func (f *Feishu) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser, e
 	if m == nil {
 		return nil, f.api.Fail(op, channels.Rejected, fmt.Errorf("%q is no source of a file", a.Source))
 	}
-	return f.api.download(ctx, op, messagePath(m[1])+"/resources/"+url.PathEscape(m[2]), url.Values{"type": {m[3]}})
+	body, err := f.api.download(ctx, op, messagePath(m[1])+"/resources/"+url.PathEscape(m[2]), url.Values{"type": {m[3]}})
+	if refused(err, codeNoFiles) {
+		return nil, f.api.Fail(op, channels.Rejected, fmt.Errorf("feishu gives out no files of cards and forwarded messages: %w", err))
+	}
+	return body, err
 }
+
+// codeNoFiles: a card or a forwarded message (im-v1/message/get-2, read November
+// 2026).
+const codeNoFiles = 234043

@@ -1,7 +1,9 @@
 package feishu
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
@@ -61,4 +63,74 @@ func TestPress(t *testing.T) {
 	if err := r.AnswerPress(channeltest.Bounded(t), at(ann), chat.Answer{Press: "p", Notice: "only a notice"}); err != nil {
 		t.Error(err)
 	}
+}
+
+// A press that the sink has not taken in time is told to take a moment, not to
+// have failed: it is carried out, and once.
+func TestSlowPress(t *testing.T) {
+	for _, hook := range []bool{false, true} {
+		w, f, url := hooked(t, fake.Options{VerificationToken: verifyToken})
+		if !hook {
+			f = w.channel(t, channels.Deps{})
+		}
+		f.pace.answer = 20 * time.Millisecond
+		open := make(chan struct{})
+		var presses atomic.Int32
+		r := &receiving{f, channeltest.Receive(t, f, func(in chat.Inbound) error {
+			if in.Press == nil {
+				return nil
+			}
+			<-open
+			presses.Add(1)
+			return nil
+		})}
+		if hook {
+			opened(t, f)
+			w.SetHook(url)
+		}
+		msg := outbound(at(ann), "1", "Shall I?")
+		msg.Buttons = [][]chat.Button{{{Label: "Yes", Data: "y"}}}
+		ref := mustSend(t, f, msg)
+		event, err := w.Press(ann, ref.ID, "y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		channeltest.Eventually(t, "the press is answered", func() bool { return w.Pressed(event).Done })
+		if p := w.Pressed(event); p.Error || p.Toast != "请稍候，正在处理…" {
+			t.Errorf("hook %v: who pressed sees %+v", hook, p)
+		}
+		if n := presses.Load(); n != 0 {
+			t.Errorf("hook %v: carried out %d times before", hook, n)
+		}
+		close(open)
+		if in := r.Next(t); in.Press == nil || in.Press.Data != "y" {
+			t.Errorf("hook %v: got %+v", hook, in)
+		}
+		quickly, err := w.Press(ann, ref.ID, "y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Next(t)
+		channeltest.Eventually(t, "the second press is answered", func() bool { return w.Pressed(quickly).Done })
+		if err := r.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n := presses.Load(); n != 2 || len(r.In) != 0 {
+			t.Errorf("hook %v: two presses were carried out %d times, %d more came", hook, n, len(r.In))
+		}
+	}
+}
+
+// A press that nobody takes has failed, and says so.
+func TestPressWithoutBot(t *testing.T) {
+	w, f, url := hooked(t, fake.Options{VerificationToken: verifyToken, AckWait: 50 * time.Millisecond})
+	msg := outbound(at(ann), "1", "Shall I?")
+	msg.Buttons = [][]chat.Button{{{Label: "Yes", Data: "y"}}}
+	ref := mustSend(t, f, msg) // nobody is at the hook
+	w.SetHook(url)
+	event, err := w.Press(ann, ref.ID, "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	channeltest.Eventually(t, "the press has failed", func() bool { return w.Pressed(event).Error })
 }

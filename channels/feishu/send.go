@@ -130,7 +130,7 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 			body["reply_in_thread"] = false
 			id, err = f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
 		}
-		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction) {
+		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction, codeFleeting) {
 			return f.formed(id, form), err
 		}
 		delete(body, "reply_in_thread")
@@ -140,13 +140,31 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 	if !ok {
 		return "", f.api.Fail("message/create", channels.Rejected, fmt.Errorf("chat %q is no id of a chat (oc_…) or person (ou_…)", msg.Addr.Chat))
 	}
-	body["receive_id"] = msg.Addr.Chat
-	id, err := f.put(ctx, request{
+	id, err := f.create(ctx, idType, msg.Addr.Chat, body)
+	if refused(err, codeNoPerson) && idType == "open_id" {
+		if private := f.known.chatOf(ctx, f.deps.Table, msg.Addr.Chat); private != "" {
+			id, err = f.create(ctx, "chat_id", private, body)
+		}
+	}
+	return f.formed(id, form), err
+}
+
+func (f *Feishu) create(ctx context.Context, idType, id string, body object) (string, error) {
+	body["receive_id"] = id
+	return f.put(ctx, request{
 		op: "message/create", method: http.MethodPost, path: "/open-apis/im/v1/messages",
 		query: url.Values{"receive_id_type": {idType}}, body: body, sends: true,
 	})
-	return f.formed(id, form), err
 }
+
+const (
+	// codeFleeting: a message that deletes itself takes no reply
+	// (im-v1/message/reply, read November 2026).
+	codeFleeting = 230111
+	// codeNoPerson: people are sometimes reached by their private chat only
+	// (openclaw/openclaw issue 109409, July 2026; no page names it).
+	codeNoPerson = 230101
+)
 
 // formed remembers what form a message has, for its edits.
 func (f *Feishu) formed(id, form string) string {

@@ -49,7 +49,7 @@ func newSigns() *signs { return &signs{open: map[chat.Address]*sign{}} }
 
 // saw remembers which message a sign would be put on.
 func (s *signs) saw(in *chat.Inbound) {
-	if in.MessageID != "" {
+	if in.MessageID != "" && in.Happening == "" {
 		s.last.put(in.Addr.String(), in.MessageID)
 	}
 }
@@ -109,7 +109,7 @@ func (f *Feishu) Typing(ctx context.Context, a chat.Address) error {
 	over := made.over
 	if err != nil && channels.KindOf(err) == channels.Rejected {
 		delete(f.signs.open, a)
-		if refused(err, codeScope, 230027, 231002) {
+		if refused(err, codeScope, codePermission, 231002) {
 			f.signs.off = f.deps.Now().Add(scopePause)
 		}
 	}

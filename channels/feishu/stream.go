@@ -258,7 +258,7 @@ func (f *Feishu) write(ctx context.Context, e *entity, c *card) error {
 	err := f.operate(ctx, e, request{
 		op: "card/content", method: http.MethodPut, path: "/elements/" + answerID + "/content",
 	}, object{"content": c.text})
-	if refused(err, codeStreamEnd, codeStreamOff) {
+	if refused(err, codeStreamEnd, codeStreamOver, codeStreamOff) {
 		return f.replace(ctx, e, c)
 	}
 	return err
@@ -278,7 +278,7 @@ func (f *Feishu) seal(ctx context.Context, e *entity, c *card) error {
 	config := object{"streaming_mode": false, "summary": object{"content": c.summary}}
 	err := f.operate(ctx, e, request{op: "card/settings", method: http.MethodPatch, path: "/settings"},
 		object{"settings": mustEncode(object{"config": config})})
-	if refused(err, codeStreamEnd, codeStreamOff) {
+	if refused(err, codeStreamEnd, codeStreamOver, codeStreamOff) {
 		return nil
 	}
 	return err

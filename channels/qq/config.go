@@ -1,6 +1,7 @@
 package qq
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -24,13 +25,14 @@ const (
 	uploadBase64 = "base64"
 )
 
+// The platform's addresses: since August 2026 its pages know one for
+// everything, and the older two still answer (read November 2026; nothing says
+// until when). Where the configuration names none, both are tried.
 const (
-	publicAPI   = "https://api.sgroup.qq.com"
-	publicToken = "https://bots.qq.com"
-	// activeQuota is how many active messages a month a person or group may
-	// get (bot.q.qq.com/wiki/develop/api-v2/server-inter/message/send-receive/send.html
-	// as of April 2025, read November 2026; newer pages grant some bots more).
-	activeQuota = 4
+	publicAPI   = "https://api.bot.qq.com"
+	publicToken = "https://api.bot.qq.com"
+	olderAPI    = "https://api.sgroup.qq.com"
+	olderToken  = "https://bots.qq.com"
 )
 
 // Config is the section of one QQ bot.
@@ -39,21 +41,27 @@ type Config struct {
 	AppID     string      `yaml:"app_id"`
 	AppSecret chat.Secret `yaml:"app_secret"`
 	// APIBase is the server of the API, TokenBase that of access tokens; "" =
-	// the platform's own.
+	// the platform's own, at whichever of its addresses answers.
 	APIBase   string `yaml:"api_base"`
 	TokenBase string `yaml:"token_base"`
 	// Mode is ws ("" too) or webhook.
 	Mode string `yaml:"mode"`
-	// Markdown says that the account may send native markdown and keyboards.
-	Markdown bool `yaml:"markdown"`
+	// Markdown sends native markdown and keyboards; what the platform refuses
+	// goes as plain text. nil = yes.
+	Markdown *bool `yaml:"markdown"`
 	// Upload is auto ("" too), oss or base64.
 	Upload string `yaml:"upload"`
-	// ActivePerMonth is how many messages a chat may get in a month without
-	// having written before; nil = 4.
+	// ActivePerDay is how many messages a chat may get in a day that are no
+	// replies; nil = as many as the platform allows.
+	ActivePerDay *int `yaml:"active_per_day"`
+	// ActivePerMonth is from when the platform counted months. 0 still means
+	// none; any other number has no effect.
 	ActivePerMonth *int `yaml:"active_per_month"`
-	// InputNotify shows "typing…" in private chats. The platform counts it as
-	// one of the five replies to a message. nil = yes.
+	// InputNotify shows "typing…" in private chats. The platform may count it
+	// as one of the four replies to a message. nil = yes.
 	InputNotify *bool `yaml:"input_notify"`
+
+	moves bool // neither base was given: the older addresses do as well
 }
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
@@ -61,7 +69,9 @@ var digits = regexp.MustCompile(`^[0-9]+$`)
 // complete fills in defaults and reports everything that is wrong. oss says
 // whether there is a place for public files.
 func (c *Config) complete(oss bool) error {
+	anywhere := c.APIBase == "" && c.TokenBase == ""
 	c.defaults()
+	c.moves = anywhere
 	var errs []error
 	switch {
 	case c.AppID == "":
@@ -91,8 +101,10 @@ func (c *Config) complete(oss bool) error {
 	default:
 		errs = append(errs, fmt.Errorf("upload: %q is not known; choose %s, %s or %s", c.Upload, uploadAuto, uploadOSS, uploadBase64))
 	}
-	if *c.ActivePerMonth < 0 {
-		errs = append(errs, errors.New("active_per_month: want 0 or more"))
+	for key, n := range map[string]*int{"active_per_day": c.ActivePerDay, "active_per_month": c.ActivePerMonth} {
+		if n != nil && *n < 0 {
+			errs = append(errs, fmt.Errorf("%s: want 0 or more", key))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -109,12 +121,10 @@ func (c *Config) defaults() {
 		}
 	}
 	c.APIBase, c.TokenBase = strings.TrimRight(c.APIBase, "/"), strings.TrimRight(c.TokenBase, "/")
-	if c.ActivePerMonth == nil {
-		quota := activeQuota
-		c.ActivePerMonth = &quota
+	if c.ActivePerDay == nil && c.ActivePerMonth != nil && *c.ActivePerMonth == 0 {
+		c.ActivePerDay = c.ActivePerMonth
 	}
-	if c.InputNotify == nil {
-		yes := true
-		c.InputNotify = &yes
-	}
+	yes := true
+	c.InputNotify = cmp.Or(c.InputNotify, &yes)
+	c.Markdown = cmp.Or(c.Markdown, &yes)
 }

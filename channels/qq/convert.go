@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/tencent-connect/botgo/dto"
 
@@ -37,6 +38,8 @@ func (q *QQ) event(f *frame) event {
 		q.press(&ev, f)
 	case dto.EventC2CFriendAdd, dto.EventC2CFriendDel, directReject, directAccept, groupAdd, groupDel, groupReject, groupReceive:
 		q.change(&ev, f)
+	case memberAdd, memberRemove:
+		q.memberChange(&ev, f)
 	default:
 		ev.skip = "not used"
 	}
@@ -85,10 +88,12 @@ func (q *QQ) message(ev *event, f *frame) {
 	for _, a := range m.Attachments {
 		in.Attachments = append(in.Attachments, q.attachment(a))
 	}
-	in.ReplyTo = m.quoted(*q.me.Load())
+	in.ReplyTo = q.quoted(&m)
 	ev.window = window{ID: m.ID, At: in.At}
-	ev.index = line{Index: m.scene("msg_idx"), From: m.Author.Name, Text: in.Text}
-	if in.Text == "" && len(in.Attachments) == 0 {
+	ev.index = line{Index: m.scene("msg_idx"), ID: m.ID, From: m.Author.Name, Text: in.Text, Files: in.Attachments}
+	// A mention and nothing else, or a quote, means something to the one who
+	// writes it.
+	if in.Text == "" && len(in.Attachments) == 0 && in.ReplyTo == nil && (private || !in.Mentioned) {
 		ev.skip = "nothing that can be read"
 		return
 	}
@@ -129,20 +134,21 @@ func (q *QQ) readText(in *chat.Inbound, m *message) {
 }
 
 // quoted is the message this one replies to, as far as the event tells.
-func (m *message) quoted(me string) *chat.Quote {
+func (q *QQ) quoted(m *message) *chat.Quote {
 	index := m.scene("ref_msg_idx")
-	if len(m.Elements) == 0 && index == "" {
-		return nil
-	}
-	quote := &chat.Quote{ID: index}
-	if len(m.Elements) > 0 {
-		e := m.Elements[0]
-		quote.ID = cmp.Or(index, e.Index)
-		quote.From, quote.Text = e.Author.Name, strings.TrimSpace(readFaces(e.Content))
-		quote.Mine = e.Author.Bot && (e.Author.Member == "" || e.Author.Member == me || e.Author.User == me)
-		if quote.Text == "" && len(e.Attachments) > 0 {
-			quote.Text = "[" + string(kindOf(e.Attachments[0])) + "]"
+	if len(m.Elements) == 0 {
+		if index == "" {
+			return nil
 		}
+		return &chat.Quote{ID: index}
+	}
+	e, me := m.Elements[0], *q.me.Load()
+	quote := &chat.Quote{
+		ID: cmp.Or(e.Index, index), From: e.Author.Name, Text: strings.ToValidUTF8(strings.TrimSpace(readFaces(e.Content)), "\uFFFD"),
+		Mine: e.Author.Bot && (e.Author.Member == "" || e.Author.Member == me || e.Author.User == me),
+	}
+	for _, a := range e.Attachments {
+		quote.Attachments = append(quote.Attachments, q.attachment(a))
 	}
 	return quote
 }
@@ -197,6 +203,10 @@ func fullURL(s string) string {
 func (q *QQ) press(ev *event, f *frame) {
 	var p dto.Interaction
 	err := json.Unmarshal(f.Data, &p)
+	if err == nil && p.Type == switchType && p.UserOpenID != "" {
+		q.switched(ev, direct+p.UserOpenID)
+		return
+	}
 	var b pressed
 	if err == nil && p.Data != nil {
 		err = json.Unmarshal(p.Data.Resolved, &b)
@@ -231,6 +241,14 @@ func (q *QQ) press(ev *event, f *frame) {
 	}
 }
 
+// switched is a person's switch of active messages. It does not say which way,
+// so they are tried again after a while.
+func (q *QQ) switched(ev *event, chatID string) {
+	ev.chat, ev.skip = chatID, "active messages switched"
+	until := q.deps.Now().UTC().Add(askAgain)
+	ev.state = func(a *account) { a.Spent = until }
+}
+
 // change reads what happened to the relation with a person or group: some of
 // it can be replied to, all of it says whether active messages are welcome.
 func (q *QQ) change(ev *event, f *frame) {
@@ -246,10 +264,49 @@ func (q *QQ) change(ev *event, f *frame) {
 	switch f.Type {
 	case dto.EventC2CFriendAdd, directAccept, groupAdd, groupReceive:
 		ev.window = window{ID: f.EventID, Event: true, At: c.Time.Time}
-		ev.state = func(a *account) { a.Closed = false }
+		ev.state = func(a *account) { a.Closed, a.Spent = false, time.Time{} }
 	case directReject, groupReject:
 		ev.state = func(a *account) { a.Closed = true }
 	default:
 		ev.state = func(a *account) { a.Closed, a.Windows = true, nil }
+	}
+	if f.Type == dto.EventC2CFriendAdd || f.Type == groupAdd {
+		q.happened(ev, f.EventID, chat.Added, &c)
+	}
+}
+
+// memberChange is somebody who came into a group or left it.
+func (q *QQ) memberChange(ev *event, f *frame) {
+	var c change
+	if err := json.Unmarshal(f.Data, &c); err != nil || c.Group == "" || c.Member == "" {
+		ev.broken("change without a group or member", err)
+		return
+	}
+	ev.chat = group + c.Group
+	what := chat.Joined
+	if f.Type == memberRemove {
+		what = chat.Left
+	}
+	q.happened(ev, f.EventID, what, &c)
+}
+
+// happened makes the news that an event is.
+func (q *QQ) happened(ev *event, id string, what chat.Happening, c *change) {
+	who := cmp.Or(c.Member, c.Operator, c.Open)
+	if id == "" || who == "" {
+		ev.skip = "news without an id or a person"
+		return
+	}
+	when := c.Time.Time
+	if when.IsZero() {
+		when = q.deps.Now().UTC()
+	}
+	ev.skip = ""
+	ev.in = &chat.Inbound{
+		Meta: chat.Meta{
+			V: chat.Version, ID: q.inboundID(ev.chat, "event:"+id), At: when,
+			Addr: chat.Address{Channel: q.name, Chat: ev.chat},
+		},
+		Origin: chat.FromPerson, From: chat.Sender{ID: who}, Direct: strings.HasPrefix(ev.chat, direct), Happening: what,
 	}
 }

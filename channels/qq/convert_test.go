@@ -40,6 +40,14 @@ func TestEvents(t *testing.T) {
 		ev := plainQQ(t).event(f)
 		switch {
 		case ev.in == nil:
+		case ev.in.Happening == chat.Added:
+			if ev.window.ID != f.EventID || !ev.window.Event {
+				t.Errorf("window %+v", ev.window)
+			}
+		case ev.in.Happening != "":
+			if ev.window.ID != "" {
+				t.Errorf("window %+v", ev.window)
+			}
 		case ev.in.Press != nil && (ev.window.ID != f.EventID || !ev.window.Event),
 			ev.in.Press == nil && (ev.window.ID != ev.in.MessageID || ev.window.Event || !ev.window.At.Equal(ev.in.At)):
 			t.Errorf("window %+v", ev.window)
@@ -56,13 +64,14 @@ func TestEventsWithoutMessage(t *testing.T) {
 		window bool
 		closed bool
 	}{
-		"c2c_empty":       {user, true, false},
-		"c2c_bot":         {user, false, false},
-		"friend_add":      {user, true, false},
-		"friend_del":      {user, false, true},
-		"c2c_msg_reject":  {user, false, true},
-		"group_add_robot": {team, true, false},
-		"guild_at":        {"", false, false},
+		"c2c_empty":      {user, true, false},
+		"c2c_bot":        {user, false, false},
+		"friend_del":     {user, false, true},
+		"c2c_msg_reject": {user, false, true},
+
+		"switch_of_active_messages": {user, false, false},
+		"group_nothing":             {team, true, false},
+		"guild_at":                  {"", false, false},
 	}
 	for _, s := range channeltest.Samples(t, events) {
 		if s.Want != nil {
@@ -128,7 +137,8 @@ func FuzzEvent(f *testing.F) {
 		}
 		in := ev.in
 		if in.ID == "" || !strings.HasPrefix(in.Addr.Chat, direct) && !strings.HasPrefix(in.Addr.Chat, group) || in.From.ID == "" ||
-			!utf8.ValidString(in.Text) || in.At.IsZero() || in.Text == "" && len(in.Attachments) == 0 && in.Press == nil {
+			!utf8.ValidString(in.Text) || in.At.IsZero() ||
+			in.Text == "" && len(in.Attachments) == 0 && in.Press == nil && in.Happening == "" && !in.Mentioned && in.ReplyTo == nil {
 			t.Errorf("%+v", in)
 		}
 		var a account

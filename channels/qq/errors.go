@@ -36,22 +36,41 @@ func badClientCodes() []int { return []int{100016, 11251, 11261, 11265, 11275, 1
 
 // busyCodes: a system error that a repeat heals.
 func busyCodes() []int {
-	return []int{11242, 11252, 11263, 11281, 304010, 304017, 306003, 306005, 306006, 40034004, 50055001}
+	return []int{
+		11242, 11252, 11263, 11281, 50001, 304010, 304016, 304017, 304018, 304029, 306003, 306005, 306006, 340067,
+		40034004, 40054006, 50055001, 50055002, 50055006, 50065001,
+	}
 }
-func tooFastCodes() []int { return []int{20028, 40034100} }
-func tooLongCodes() []int { return []int{304020, 40054007} }
+
+// tooFastCodes: wait. 22009 ("msg limit exceed", 消息发送超频) is said of what is
+// too fast and of what is used up; see slowed.
+func tooFastCodes() []int { return []int{20028, 22009, 50002} }
+
+func tooLongCodes() []int { return []int{304020, 40054007, 40054014, 40054018, 850012} }
 
 // markdownCodes refuse native markdown, keyboardCodes the buttons, urlCodes
 // an address that was not registered.
 func markdownCodes() []int {
-	return []int{
-		50037, 50040, 50041, 50042, 50054, 50055, 50056, 50057, 304011, 304012, 304014, 304036, 304061,
-		40034008, 40034009, 40034010, 40034011, 40034012, 40034124, 40034127,
-	}
+	return append([]int{
+		50037, 50040, 50041, 50042, 50054, 50055, 50057, 304011, 304012, 304061,
+		40034008, 40034009, 40034010, 40034011, 40034012, 40034124,
+	}, noMarkdownCodes()...)
 }
 
-func keyboardCodes() []int { return []int{304037, 304038, 304039, 304040, 305007, 40034029} }
-func urlCodes() []int      { return []int{304003, 40054010} }
+// noMarkdownCodes say that the account may send no markdown at all.
+func noMarkdownCodes() []int { return []int{50056, 304014, 304036, 304041, 40034127} }
+
+func keyboardCodes() []int {
+	return append([]int{304038, 304039, 304040, 305007, 40034029}, noKeyboardCodes()...)
+}
+
+// noKeyboardCodes say that the account may send no buttons.
+func noKeyboardCodes() []int { return []int{304037} }
+
+func urlCodes() []int { return []int{304003, 40054010} }
+
+// noRightCodes: the account may not make this call.
+func noRightCodes() []int { return []int{11253, 11254} }
 
 // repeatCodes: the pair of msg_id and msg_seq was used already.
 func repeatCodes() []int { return []int{40054005} }
@@ -59,24 +78,48 @@ func repeatCodes() []int { return []int{40054005} }
 // windowCodes: the message cannot be replied to (any more): used up, too old,
 // unknown. quotaCodes: no active message is allowed (now).
 func windowCodes() []int {
-	return []int{22009, 304026, 304027, 304103, 40034005, 40034024, 40034025, 40034026, 40034027, 40034128}
+	return []int{304026, 304027, 304103, 40034005, 40034024, 40034025, 40034026, 40034027, 40034128}
 }
 
 func quotaCodes() []int {
-	return append([]int{22009, 304045, 304049, 304050}, unwelcomeCodes()...)
+	return []int{304022, 304045, 304046, 304048, 304049, 304050, 40034100, 40034102, 40034105}
 }
 
-// unwelcomeCodes: the chat takes no active messages, or the bot may send none.
-func unwelcomeCodes() []int { return []int{304046, 304048, 40034102, 40034105} }
+// absentCodes: nothing at all can be said in the chat now: no friend, not a
+// member, muted, or the person refuses the bot's messages.
+func absentCodes() []int { return []int{40034101, 40054002, 40054003, 40054004, 40054013} }
+
+// mutedCodes are those of absentCodes that may be over at any time.
+func mutedCodes() []int { return []int{40054002} }
 
 // mediaCodes: the platform could not fetch, store or convert a file.
-func mediaCodes() []int { return []int{304010, 304017, 304021, 304080, 304082, 304083, 40034004} }
+func mediaCodes() []int {
+	return []int{304010, 304017, 304021, 304080, 304082, 304083, 850019, 850026, 850027, 850031, 40034004, 40093001, 40093002}
+}
 
 // auditCodes: taken, but a human being looks at it first.
 func auditCodes() []int { return []int{304023, 304024} }
 
-// goneCodes: the message to recall is not there (any more).
-func goneCodes() []int { return []int{306001, 306002} }
+// goneCodes: the message to recall is not there (any more), or cannot be taken
+// back any more.
+func goneCodes() []int { return []int{306001, 306002, 40061002, 40064004} }
+
+// streamCodes: the stream is over, or has said something else before.
+func streamCodes() []int {
+	return []int{40007, 40113003, 40034016, 40034017, 40034018, 40034019, 40034020, 40034021, 40034022, 40054015}
+}
+
+// endedCodes: the stream has ended.
+func endedCodes() []int { return []int{40034018, 40034022} }
+
+// notifyCodes refuse an input notify.
+func notifyCodes() []int { return []int{50059} }
+
+// refusalCodes are answers that stay the same however often they are asked for,
+// whatever the status says.
+func refusalCodes() []int {
+	return slices.Concat(markdownCodes(), keyboardCodes(), urlCodes(), noRightCodes(), repeatCodes(), absentCodes(), goneCodes(), streamCodes(), notifyCodes())
+}
 
 // judge reads an answer: an error code counts whatever the status says, and
 // what waits for an audit counts as taken.
@@ -104,7 +147,7 @@ func (c *client) judge(a *rest.Answer) error {
 		e.Kind = channels.TooLong
 	case has(busyCodes()):
 		e.Kind = channels.Temporary
-	case has(quotaCodes()), has(windowCodes()): // may come with status 429
+	case has(quotaCodes()), has(windowCodes()), has(refusalCodes()): // may come with status 429 or 500
 		e.Kind = channels.Rejected
 	case has(tooFastCodes()):
 		e.Kind = channels.RateLimited

@@ -23,7 +23,14 @@ const (
 	groupReceive dto.EventType = "GROUP_MSG_RECEIVE"
 	directReject dto.EventType = "C2C_MSG_REJECT"
 	directAccept dto.EventType = "C2C_MSG_RECEIVE"
+	memberAdd    dto.EventType = "GROUP_MEMBER_ADD" // since August 2026
+	memberRemove dto.EventType = "GROUP_MEMBER_REMOVE"
 )
+
+// switchType is the type of an interaction by which a person may switch active
+// messages off; others tell it by C2C_MSG_REJECT. The sources differ (read
+// November 2026).
+const switchType = 18
 
 // frame is what goes over the gateway and comes to the webhook; botgo's
 // WSPayload would decode d as it likes.
@@ -91,9 +98,11 @@ func (m *message) scene(key string) string {
 
 // change is an event about a person or group.
 type change struct {
-	Open  string `json:"openid"`
-	Group string `json:"group_openid"`
-	Time  moment `json:"timestamp"`
+	Open     string `json:"openid"`
+	Group    string `json:"group_openid"`
+	Operator string `json:"op_member_openid"`
+	Member   string `json:"member_openid"`
+	Time     moment `json:"timestamp"`
 }
 
 // pressed is what stands in the data of an interaction with a button.

@@ -40,6 +40,7 @@ var (
 	errZombie    = errors.New("the platform did not answer heartbeats")
 	errReconnect = errors.New("the platform asked to connect again")
 	errSession   = errors.New("the platform does not know the session any more")
+	errIntents   = errors.New("events were asked for that the account does not get")
 )
 
 // receive keeps a connection until ctx ends or it is useless to go on.
@@ -77,6 +78,9 @@ func (q *QQ) receive(ctx context.Context, in *intake) error {
 		err = c.judge(err, &refused)
 		if channels.KindOf(err) == channels.Unauthorized || channels.KindOf(err) == channels.Rejected {
 			return err
+		}
+		if errors.Is(err, errIntents) {
+			continue // there are not many of them
 		}
 		q.deps.Status.Failed(err)
 		q.deps.Log.Warn("qq connection ended", "err", err)
@@ -162,15 +166,6 @@ func (c *connection) greet(ctx context.Context, token string) error {
 		return c.write(ctx, dto.WSResume, dto.WSResumeData{Token: "QQBot " + token, SessionID: c.s.ID, Seq: c.s.Seq})
 	}
 	return c.write(ctx, dto.WSIdentity, dto.WSIdentityData{Token: "QQBot " + token, Intents: c.q.intents(), Shard: []uint32{0, 1}})
-}
-
-// intents: buttons exist only with markdown, and an intent that the account
-// does not have ends the connection.
-func (q *QQ) intents() dto.Intent {
-	if q.cfg.Markdown {
-		return dto.IntentGroupMessages | dto.IntentInteraction
-	}
-	return dto.IntentGroupMessages
 }
 
 func (c *connection) write(ctx context.Context, op dto.OPCode, data any) error {
@@ -321,9 +316,9 @@ func fatal(code int) (channels.Kind, string) {
 	case errs.WSCodeBackendInvalidAPIVersion:
 		return channels.Rejected, "the platform does not speak this version any more"
 	case errs.WSCodeBackendInvalidIntents, errs.WSCodeBackendDisallowdIntents:
-		return channels.Rejected, "the bot may not receive these events: enable group and private messages at q.qq.com, or set markdown: false if it has no buttons"
+		return channels.Rejected, "the bot may not receive these events: enable group and private messages at q.qq.com"
 	case errs.WSCodeBackendBotOffline:
-		return channels.Unauthorized, "the bot is not published: use api_base https://sandbox.api.sgroup.qq.com until it is"
+		return channels.Unauthorized, "the bot is not published: add the people and groups that try it under 沙箱配置 at q.qq.com, and set api_base: https://sandbox.api.sgroup.qq.com until it is"
 	case errs.WSCodeBackendBotBanned:
 		return channels.Unauthorized, "the bot is banned: appeal at q.qq.com"
 	case codeAddress:
@@ -343,6 +338,10 @@ func (c *connection) judge(err error, refused *int) error {
 	code := int(websocket.CloseStatus(err))
 	kind, why := fatal(code)
 	err = c.q.api.Clean(err)
+	if (code == errs.WSCodeBackendInvalidIntents || code == errs.WSCodeBackendDisallowdIntents) && c.q.fewerIntents(err) {
+		c.s.ID, c.s.Seq = "", 0
+		return c.q.api.Fail(op, channels.Temporary, fmt.Errorf("%w: close code %d", errIntents, code))
+	}
 	if why != "" {
 		return c.q.api.Fail(op, kind, fmt.Errorf("%s: close code %d", why, code))
 	}

@@ -71,7 +71,7 @@ func TestFatalCodes(t *testing.T) {
 		says string
 	}{
 		4010: {channels.Rejected, "too many groups"},
-		4013: {channels.Rejected, "enable group and private messages"},
+		4013: {channels.Rejected, "enable group and private messages"}, // also without what can be spared
 		4014: {channels.Rejected, "enable group and private messages"},
 		4914: {channels.Unauthorized, "sandbox.api.sgroup.qq.com"},
 		4915: {channels.Unauthorized, "banned"},
@@ -79,6 +79,8 @@ func TestFatalCodes(t *testing.T) {
 	} {
 		w := newWorld(t, nil)
 		q := w.channel(t, channels.Deps{Status: channels.NewStatus(nil)})
+		q.learnt.refused(onMembers, nil)
+		q.learnt.refused(onPresses, nil)
 		r := channeltest.Receive(t, q, nil)
 		channeltest.Eventually(t, "connected", func() bool { return q.deps.Status.State().Connected })
 		w.Kick(code)
@@ -196,12 +198,28 @@ func TestBrokenEventsArePassedOver(t *testing.T) {
 }
 
 func TestIntents(t *testing.T) {
-	w := newWorld(t, nil)
-	if got := w.channel(t, channels.Deps{}).intents(); got != dto.IntentGroupMessages {
-		t.Errorf("without buttons: %d", got)
-	}
-	if got := w.channel(t, channels.Deps{}, withMarkdown).intents(); got != dto.IntentGroupMessages|dto.IntentInteraction {
-		t.Errorf("with buttons: %d", got)
+	for name, c := range map[string]struct {
+		policy   fake.Policy
+		want     dto.Intent
+		sessions int // asked for until the platform was content
+	}{
+		"all":                   {fake.Policy{Members: true}, dto.IntentGroupMessages | dto.IntentInteraction | intentMembers, 1},
+		"no events of members":  {fake.Policy{}, dto.IntentGroupMessages | dto.IntentInteraction, 1},
+		"no buttons and no one": {fake.Policy{NoPresses: true}, dto.IntentGroupMessages, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.Grant(c.policy)
+			table := &kv.Memory{}
+			r := start(t, w.channel(t, channels.Deps{Table: table}))
+			heard(t, w, r, ann, "hi")
+			if got := r.intents(); got != c.want || w.Sessions() != c.sessions {
+				t.Errorf("%b asked for in %d sessions, want %b", got, w.Sessions(), c.want)
+			}
+			if got := w.channel(t, channels.Deps{Table: table}).intents(); got != c.want {
+				t.Errorf("after a restart %b are asked for, want %b", got, c.want)
+			}
+		})
 	}
 }
 
@@ -251,7 +269,7 @@ func TestForeignSessionIsReplaced(t *testing.T) {
 func TestTokens(t *testing.T) {
 	w := newWorld(t, &fake.Options{Active: 1000})
 	var log bytes.Buffer
-	q := w.channel(t, channels.Deps{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, plenty)
+	q := w.channel(t, channels.Deps{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {

@@ -7,6 +7,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/lanes"
+	"magpie/chat"
 )
 
 const (
@@ -15,15 +16,18 @@ const (
 	tellQueue = 256
 	maxLines  = 24  // messages of a chat that can be recognised when quoted
 	maxQuote  = 300 // runes kept of each
+	maxQuoted = 4   // files kept of each
 	maxMenus  = 12  // messages with buttons
 )
 
 // line is a message of a chat under the index with which quotes refer to it.
 type line struct {
-	Index string `json:"index"`
-	From  string `json:"from,omitempty"`
-	Text  string `json:"text,omitempty"`
-	Mine  bool   `json:"mine,omitempty"`
+	Index string            `json:"index"`
+	ID    string            `json:"id,omitempty"`
+	From  string            `json:"from,omitempty"`
+	Text  string            `json:"text,omitempty"`
+	Mine  bool              `json:"mine,omitempty"`
+	Files []chat.Attachment `json:"files,omitempty"`
 }
 
 // menu is a message with buttons; their ids begin with Key.
@@ -88,20 +92,12 @@ func (ev *event) note(a *account) {
 	if ev.state != nil {
 		ev.state(a)
 	}
-	if ev.in == nil {
+	if ev.in == nil || ev.in.Happening != "" {
 		return
 	}
 	a.Closed = false // whoever writes may take an active message again
 	if quote := ev.in.ReplyTo; quote != nil {
-		for _, l := range a.Lines {
-			if l.Index != quote.ID {
-				continue
-			}
-			quote.Mine = quote.Mine || l.Mine
-			if quote.Text == "" {
-				quote.From, quote.Text = l.From, l.Text
-			}
-		}
+		a.recall(quote)
 		ev.in.Mentioned = ev.in.Mentioned || quote.Mine
 	}
 	a.remember(ev.index)
@@ -115,11 +111,29 @@ func (ev *event) note(a *account) {
 	}
 }
 
+// recall fills in what the event does not tell of the quoted message. Its id is
+// the message's own where that is known: what the event gives is an index.
+func (a *account) recall(quote *chat.Quote) {
+	for _, l := range a.Lines {
+		if l.Index != quote.ID {
+			continue
+		}
+		quote.Mine = quote.Mine || l.Mine
+		if quote.Text == "" && len(quote.Attachments) == 0 {
+			quote.From, quote.Text, quote.Attachments = l.From, l.Text, l.Files
+		}
+		if l.ID != "" {
+			quote.ID = l.ID
+		}
+		return
+	}
+}
+
 func (a *account) remember(l line) {
 	if l.Index == "" {
 		return
 	}
-	l.Text = cutRunes(l.Text, maxQuote)
+	l.Text, l.Files = cutRunes(l.Text, maxQuote), l.Files[:min(len(l.Files), maxQuoted)]
 	for _, old := range a.Lines {
 		if old.Index == l.Index {
 			return

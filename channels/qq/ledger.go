@@ -11,12 +11,26 @@ import (
 	"magpie/internal/kv"
 )
 
-// What the platform grants (bot.q.qq.com/wiki/develop/api-v2/server-inter/message/send-receive/send.html,
-// read November 2026).
+// What the platform grants (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, the
+// pages on sending to a person and to a group as of July 2026, read November
+// 2026). How many active messages there are a day is not counted here: the
+// platform says when there are no more.
 const (
-	repliesEach  = 5                // replies to one message or event
-	directWindow = 60 * time.Minute // in which a private message can be replied to
-	groupWindow  = 5 * time.Minute
+	directReplies = 4                // replies to one private message or event
+	groupReplies  = 5                // in groups
+	directWindow  = 60 * time.Minute // in which a private message can be replied to
+	groupWindow   = 5 * time.Minute
+	// maxNotifies is how many input notifies one message is worth: they may cost
+	// a reply each.
+	maxNotifies = 2
+	// maxActive is how many active messages are remembered, to know a repeat.
+	maxActive = 32
+	// askAgain is when active messages are tried again after the platform has
+	// said that there are no more; at its midnight they are in any case.
+	askAgain = time.Hour
+	// maxSlow is how often a message waits that was too fast, as the platform
+	// said in words that may also mean that there are no more.
+	maxSlow = 3
 	// windowSlack is given away, since the platform's clock is not ours.
 	windowSlack = 5 * time.Second
 	// maxWindows is how many messages of a chat are remembered.
@@ -34,14 +48,16 @@ const (
 
 // account is what is known about one chat over restarts.
 type account struct {
-	Windows []window `json:"windows,omitempty"` // oldest first
-	Month   string   `json:"month,omitempty"`   // of Active
-	Active  []claim  `json:"active,omitempty"`  // messages without a window in that month
-	Closed  bool     `json:"closed,omitempty"`  // the person takes no active messages
-	Missed  []missed `json:"missed,omitempty"`  // to be told at the next contact
-	Lost    int      `json:"lost,omitempty"`    // more than could be kept
-	Lines   []line   `json:"lines,omitempty"`   // recent messages, for quotes
-	Menus   []menu   `json:"menus,omitempty"`   // recent messages with buttons
+	Windows []window  `json:"windows,omitempty"` // oldest first
+	Day     string    `json:"day,omitempty"`     // of Active and Sent
+	Active  []claim   `json:"active,omitempty"`  // the last messages without a window of that day
+	Sent    int       `json:"sent,omitempty"`    // all of them
+	Closed  bool      `json:"closed,omitempty"`  // the person takes no active messages
+	Spent   time.Time `json:"spent,omitzero"`    // until then there are no active messages, said the platform
+	Missed  []missed  `json:"missed,omitempty"`  // to be told at the next contact
+	Lost    int       `json:"lost,omitempty"`    // more than could be kept
+	Lines   []line    `json:"lines,omitempty"`   // recent messages, for quotes
+	Menus   []menu    `json:"menus,omitempty"`   // recent messages with buttons
 }
 
 // window is a message or event of the person that can be replied to.
@@ -55,8 +71,9 @@ type window struct {
 
 // claim is one reply of a window (or one active message) and whose it is.
 type claim struct {
-	For string `json:"for"` // outbound id
-	Seq uint32 `json:"seq"`
+	For  string `json:"for"` // outbound id
+	Seq  uint32 `json:"seq"`
+	Slow int    `json:"slow,omitempty"` // how often it was too fast
 }
 
 // place is where a message goes: a reply to ID, or an active message.
@@ -71,7 +88,7 @@ type place struct {
 type ledger struct {
 	table kv.Table
 	now   func() time.Time
-	quota int
+	most  *int // active messages a day that the operator allows; nil: as many as the platform does
 }
 
 // change reads the account of a chat, lets fn change it and stores it.
@@ -108,10 +125,20 @@ func (l *ledger) prune(chatID string, a *account) {
 	if drop := len(a.Windows) - maxWindows; drop > 0 {
 		a.Windows = slices.Delete(a.Windows, 0, drop)
 	}
-	// The platform counts months of China.
-	if month := now.In(time.FixedZone("UTC+8", 8*60*60)).Format("2006-01"); month != a.Month {
-		a.Month, a.Active = month, nil
+	if today := now.In(china()).Format(time.DateOnly); today != a.Day {
+		a.Day, a.Active, a.Sent, a.Spent = today, nil, 0, time.Time{}
 	}
+}
+
+// china is where the platform's days end.
+func china() *time.Location { return time.FixedZone("UTC+8", 8*60*60) }
+
+// replies is how many a message of the chat may have.
+func replies(chatID string) int {
+	if strings.HasPrefix(chatID, group) {
+		return groupReplies
+	}
+	return directReplies
 }
 
 // open notes a message or event that can be replied to. It reports whether
@@ -137,25 +164,25 @@ func (l *ledger) open(ctx context.Context, chatID string, w window, more func(*a
 
 // want says what a message needs.
 type want struct {
-	id     string // of the message
-	reply  string // the person's message it answers, if known
-	answer bool   // never an active message
-	part   bool   // more of its turn follows: it leaves the last reply to that
+	id    string // of the message
+	reply string // the person's message it answers, if known
+	bound bool   // a reply or nothing: never an active message
+	part  bool   // more of its turn follows: it leaves the last reply to that
 }
 
 // claim finds a place for a message and stores that it is taken; the same
 // message gets the same place again. ok is false when there is none.
 func (l *ledger) claim(ctx context.Context, chatID string, w want) (p place, ok bool, err error) {
 	err = l.change(ctx, chatID, func(a *account) error {
-		p, ok = l.find(a, w)
+		p, ok = l.find(a, w, replies(chatID))
 		return nil
 	})
 	return p, ok, err
 }
 
-func (l *ledger) find(a *account, w want) (place, bool) {
+func (l *ledger) find(a *account, w want, room int) (place, bool) {
 	mine := func(c claim) bool { return c.For == w.id }
-	room, best := repliesEach, -1
+	best := -1
 	if w.part {
 		room--
 	}
@@ -173,11 +200,13 @@ func (l *ledger) find(a *account, w want) (place, bool) {
 	if n := slices.IndexFunc(a.Active, mine); n >= 0 {
 		return place{Seq: a.Active[n].Seq, Again: true}, true
 	}
-	if w.answer || a.Closed || len(a.Active) >= l.quota {
+	if w.bound || a.Closed || l.now().Before(a.Spent) || l.most != nil && a.Sent >= *l.most {
 		return place{}, false
 	}
 	c := claim{For: w.id, Seq: sequence(w.id, a.Active)}
 	a.Active = append(a.Active, c)
+	a.Active = a.Active[max(0, len(a.Active)-maxActive):]
+	a.Sent++
 	return place{Seq: c.Seq}, true
 }
 
@@ -187,23 +216,33 @@ func (w *window) take(id string) place {
 	return place{ID: w.ID, Event: w.Event, Seq: c.Seq}
 }
 
-// claimFirst takes the first reply to the newest message of a chat for a sign
-// that the bot is at work, if nothing has replied to it yet.
-func (l *ledger) claimFirst(ctx context.Context, chatID string) (p place, ok bool, err error) {
+// claimNotify takes a reply to the newest message of a chat for a sign that the
+// bot is at work, if nothing else has replied to it yet and there are replies
+// left for the answer.
+func (l *ledger) claimNotify(ctx context.Context, chatID string) (p place, id string, ok bool, err error) {
 	err = l.change(ctx, chatID, func(a *account) error {
 		p, ok = place{}, false
-		if n := len(a.Windows) - 1; n >= 0 {
-			if w := &a.Windows[n]; len(w.Claims) == 0 && !w.Full && !w.Event {
-				p, ok = w.take(notifyID(w.ID)), true
+		n := len(a.Windows) - 1
+		if n < 0 || a.Windows[n].Full || a.Windows[n].Event {
+			return nil
+		}
+		w := &a.Windows[n]
+		for _, c := range w.Claims {
+			if !strings.HasPrefix(c.For, notifyPrefix) {
+				return nil
 			}
+		}
+		if len(w.Claims) < maxNotifies {
+			id = fmt.Sprint(notifyPrefix, len(w.Claims), " ", w.ID)
+			p, ok = w.take(id), true
 		}
 		return nil
 	})
-	return p, ok, err
+	return p, id, ok, err
 }
 
-// notifyID names the input notify of a window among its claims.
-func notifyID(window string) string { return "input notify " + window }
+// notifyPrefix begins the names of input notifies among the claims.
+const notifyPrefix = "input notify "
 
 // release gives a place back: the platform took nothing.
 func (l *ledger) release(ctx context.Context, chatID, id string) error {
@@ -212,39 +251,61 @@ func (l *ledger) release(ctx context.Context, chatID, id string) error {
 		for i := range a.Windows {
 			a.Windows[i].Claims = slices.DeleteFunc(a.Windows[i].Claims, mine)
 		}
+		before := len(a.Active)
 		a.Active = slices.DeleteFunc(a.Active, mine)
+		a.Sent -= min(a.Sent, before-len(a.Active))
 		return nil
 	})
 }
 
-// shut notes that the platform takes no more where p is; unwelcome: not for
-// want of quota, but because the chat takes no active messages.
-func (l *ledger) shut(ctx context.Context, chatID string, p place, unwelcome bool) error {
+// shut notes that the platform takes no more where p is. What it has said of
+// active messages holds until its midnight, and not longer than askAgain: the
+// same words may mean that the whole bot was too fast.
+func (l *ledger) shut(ctx context.Context, chatID string, p place) error {
 	return l.change(ctx, chatID, func(a *account) error {
-		if p.ID == "" && unwelcome {
-			a.Closed = true
-			return nil
-		}
 		for i := range a.Windows {
-			if a.Windows[i].ID == p.ID {
+			if p.ID != "" && a.Windows[i].ID == p.ID {
 				a.Windows[i].Full = true
 			}
 		}
-		for n := len(a.Active); p.ID == "" && n < l.quota; n++ {
-			a.Active = append(a.Active, claim{}) // spent, by whomever
+		if p.ID == "" {
+			now := l.now().In(china())
+			midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, china())
+			a.Spent = now.Add(min(askAgain, midnight.Sub(now))).UTC()
 		}
 		return nil
 	})
+}
+
+// slow notes that a message was too fast where it was tried, and says how
+// often it has been.
+func (l *ledger) slow(ctx context.Context, chatID, id string) (times int, err error) {
+	err = l.change(ctx, chatID, func(a *account) error {
+		claims := [][]claim{a.Active}
+		for _, w := range a.Windows {
+			claims = append(claims, w.Claims)
+		}
+		for _, in := range claims {
+			for i := range in {
+				if in[i].For == id {
+					in[i].Slow++
+					times = in[i].Slow
+				}
+			}
+		}
+		return nil
+	})
+	return times, err
 }
 
 // forms is how many ways of writing a message have a msg_seq of their own: a
 // repeat must be recognised, and a plainer form must not be taken for one.
-const forms = 8
+const forms = 16
 
 // sequence makes the msg_seq of a message from its id, so that a repeat has
 // the same one even if the claim was lost, and no other reply to the message.
 func sequence(id string, taken []claim) uint32 {
-	const groups = 8000 // all stays below 2^16
+	const groups = 4000 // all stays below 2^16
 	h := uint32(2166136261)
 	for i := range len(id) {
 		h = (h ^ uint32(id[i])) * 16777619

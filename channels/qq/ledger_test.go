@@ -44,7 +44,7 @@ type book struct {
 
 func newBook(t testing.TB) book {
 	c := newClock()
-	return book{&ledger{table: &kv.Memory{}, now: c.Now, quota: activeQuota}, c, t}
+	return book{&ledger{table: &kv.Memory{}, now: c.Now}, c, t}
 }
 
 func (b book) opened(chatID, id string) {
@@ -70,31 +70,72 @@ func (b book) claimed(chatID string, w want) (string, place) {
 	return p.ID, p
 }
 
-func TestRepliesComeFirstAndAnswersNeverUseUpTheQuota(t *testing.T) {
-	b := newBook(t)
-	b.opened(ann, "m1")
-	b.pass(time.Minute)
-	b.opened(ann, "m2")
-	for i, want := range []string{"m2", "m2", "m2", "m2", "m2", "m1", "m1", "m1", "m1", "m1", "none"} {
-		if got, _ := b.claimed(ann, wantAnswer(fmt.Sprint(i))); got != want {
-			t.Errorf("answer %d goes to %s, want %s", i, got, want)
+// Replies come first, four to a private message and five to a group's; then
+// answers and reminders alike go as active messages, of which nobody counts.
+func TestRepliesComeFirstThenActiveMessages(t *testing.T) {
+	for chatID, each := range map[string]int{ann: 4, crowd: 5} {
+		b := newBook(t)
+		b.opened(chatID, "m1")
+		b.pass(time.Minute)
+		b.opened(chatID, "m2")
+		for i := range 2*each + 60 {
+			want := "m2"
+			if i >= each {
+				want = "m1"
+			}
+			if i >= 2*each {
+				want = "active"
+			}
+			id := wantAnswer(fmt.Sprint(i))
+			if i%2 == 0 {
+				id = wantReminder(fmt.Sprint(i))
+			}
+			if got, _ := b.claimed(chatID, id); got != want {
+				t.Errorf("%s: message %d goes to %s, want %s", chatID, i, got, want)
+			}
 		}
-	}
-	for i, want := range []string{"active", "active", "active", "active", "none"} {
-		if got, _ := b.claimed(ann, wantReminder(fmt.Sprint("r", i))); got != want {
-			t.Errorf("reminder %d goes to %s, want %s", i, got, want)
+		last := wantAnswer(fmt.Sprint(2*each + 59))
+		if got, p := b.claimed(chatID, last); got != "active" || !p.Again {
+			t.Errorf("%s: a repeat goes to %s, again %v", chatID, got, p.Again)
 		}
-	}
-	if got, p := b.claimed(ann, wantReminder("r2")); got != "active" || !p.Again {
-		t.Errorf("a repeat goes to %s, again %v", got, p.Again)
-	}
-	b.pass(30 * 24 * time.Hour)
-	if got, _ := b.claimed(ann, wantReminder("next month")); got != "active" {
-		t.Errorf("next month: %s", got)
+		if got, _ := b.claimed(chatID, want{id: "notice", bound: true}); got != "none" {
+			t.Errorf("%s: what has to be a reply goes to %s", chatID, got)
+		}
 	}
 }
 
-func wantAnswer(id string) want   { return want{id: id, answer: true} }
+// The operator may allow fewer; the platform's days are those of China.
+func TestTheOperatorsBudget(t *testing.T) {
+	b := newBook(t) // 20:00 in China
+	most := 2
+	b.most = &most
+	for i, want := range []string{"active", "active", "none"} {
+		if got, _ := b.claimed(ann, wantReminder(fmt.Sprint(i))); got != want {
+			t.Errorf("message %d goes to %s, want %s", i, got, want)
+		}
+	}
+	if got, p := b.claimed(ann, wantReminder("1")); got != "active" || !p.Again {
+		t.Errorf("a repeat goes to %s, again %v", got, p.Again)
+	}
+	if err := b.release(t.Context(), ann, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := b.claimed(ann, wantReminder("instead")); got != "active" {
+		t.Errorf("after giving back: %s", got)
+	}
+	b.pass(4*time.Hour - time.Second)
+	if got, _ := b.claimed(ann, wantReminder("late")); got != "none" {
+		t.Errorf("before midnight: %s", got)
+	}
+	b.pass(time.Second)
+	if got, _ := b.claimed(ann, wantReminder("next day")); got != "active" {
+		t.Errorf("after midnight: %s", got)
+	}
+}
+
+// wantAnswer is an answer, wantReply one that must be a reply.
+func wantAnswer(id string) want   { return want{id: id} }
+func wantReply(id string) want    { return want{id: id, bound: true} }
 func wantReminder(id string) want { return want{id: id} }
 
 func TestWindowsEnd(t *testing.T) {
@@ -102,11 +143,11 @@ func TestWindowsEnd(t *testing.T) {
 		b := newBook(t)
 		b.opened(chatID, "m")
 		b.pass(life - windowSlack - time.Second)
-		if got, _ := b.claimed(chatID, wantAnswer("in time")); got != "m" {
+		if got, _ := b.claimed(chatID, wantReply("in time")); got != "m" {
 			t.Errorf("%s: in time: %s", chatID, got)
 		}
 		b.pass(time.Second)
-		if got, _ := b.claimed(chatID, wantAnswer("late")); got != "none" {
+		if got, _ := b.claimed(chatID, wantReply("late")); got != "none" {
 			t.Errorf("%s: late: %s", chatID, got)
 		}
 	}
@@ -119,15 +160,15 @@ func TestLateAndDoubledEvents(t *testing.T) {
 	if _, err := b.open(ctx, ann, window{ID: "old", At: b.Now().Add(-6 * time.Hour)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := b.claimed(ann, wantAnswer("a")); got != "none" {
+	if got, _ := b.claimed(ann, wantReply("a")); got != "none" {
 		t.Errorf("an old message took a reply: %s", got)
 	}
 	b.opened(ann, "m")
-	for i := range repliesEach {
-		b.claimed(ann, wantAnswer(fmt.Sprint(i)))
+	for i := range directReplies {
+		b.claimed(ann, wantReply(fmt.Sprint(i)))
 	}
 	b.opened(ann, "m")
-	if got, _ := b.claimed(ann, wantAnswer("sixth")); got != "none" {
+	if got, _ := b.claimed(ann, wantReply("sixth")); got != "none" {
 		t.Errorf("a doubled event gave more replies: %s", got)
 	}
 	// A clock of the platform that is ahead does not make a window longer.
@@ -135,7 +176,7 @@ func TestLateAndDoubledEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.pass(directWindow)
-	if got, _ := b.claimed(bob, wantAnswer("x")); got != "none" {
+	if got, _ := b.claimed(bob, wantReply("x")); got != "none" {
 		t.Errorf("a message of the future: %s", got)
 	}
 }
@@ -145,10 +186,10 @@ func TestReplyGoesToTheMessageItAnswers(t *testing.T) {
 	for _, id := range []string{"m1", "m2", "m3"} {
 		b.opened(crowd, id)
 	}
-	if got, _ := b.claimed(crowd, want{id: "a", reply: "m2", answer: true}); got != "m2" {
+	if got, _ := b.claimed(crowd, want{id: "a", reply: "m2"}); got != "m2" {
 		t.Errorf("went to %s", got)
 	}
-	if got, _ := b.claimed(crowd, want{id: "b", reply: "gone", answer: true}); got != "m3" {
+	if got, _ := b.claimed(crowd, want{id: "b", reply: "gone"}); got != "m3" {
 		t.Errorf("without that message: %s", got)
 	}
 }
@@ -158,7 +199,7 @@ func TestRepeatsFindTheirPlaceOverARestart(t *testing.T) {
 	b.opened(ann, "m1")
 	_, first := b.claimed(ann, wantAnswer("a"))
 	b.opened(ann, "m2")
-	after := book{&ledger{table: b.table, now: b.Now, quota: activeQuota}, b.clock, t}
+	after := book{&ledger{table: b.table, now: b.Now}, b.clock, t}
 	if got, p := after.claimed(ann, wantAnswer("a")); got != "m1" || !p.Again || p.Seq != first.Seq {
 		t.Errorf("after the restart: %s %+v, first %+v", got, p, first)
 	}
@@ -170,57 +211,94 @@ func TestRepeatsFindTheirPlaceOverARestart(t *testing.T) {
 	}
 }
 
+// What the platform says of active messages holds for an hour, and not beyond
+// its midnight.
 func TestShut(t *testing.T) {
-	b := newBook(t)
+	b := newBook(t) // 20:00 in China
 	b.opened(ann, "m1")
-	if err := b.shut(t.Context(), ann, place{ID: "m1"}, false); err != nil {
+	if err := b.shut(t.Context(), ann, place{ID: "m1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := b.claimed(ann, wantReminder("r")); got != "active" {
-		t.Errorf("after a full window: %s", got)
+	where := func(id, want string) {
+		t.Helper()
+		if got, _ := b.claimed(ann, wantReminder(id)); got != want {
+			t.Errorf("%s goes to %s, want %s", id, got, want)
+		}
 	}
-	if err := b.shut(t.Context(), ann, place{}, false); err != nil {
-		t.Fatal(err)
+	spent := func() {
+		t.Helper()
+		if err := b.shut(t.Context(), ann, place{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if got, _ := b.claimed(ann, wantReminder("r2")); got != "none" {
-		t.Errorf("after a spent quota: %s", got)
-	}
-	if err := b.shut(t.Context(), bob, place{}, true); err != nil {
+	where("after a full window", "active")
+	spent()
+	where("after a refusal", "none")
+	b.pass(59 * time.Minute)
+	where("within the hour", "none")
+	b.pass(time.Minute)
+	where("an hour later", "active")
+	b.pass(170 * time.Minute) // 23:50
+	spent()
+	b.pass(9 * time.Minute)
+	where("before midnight", "none")
+	b.pass(time.Minute)
+	where("after midnight", "active")
+	if err := b.change(t.Context(), bob, func(a *account) error { a.Closed = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(40 * 24 * time.Hour)
-	if got, _ := b.claimed(bob, wantReminder("r3")); got != "none" {
+	if got, _ := b.claimed(bob, wantReminder("closed")); got != "none" {
 		t.Errorf("a chat that takes no active messages: %s", got)
 	}
 }
 
-func TestInputNotifyIsTheFirstReplyOrNone(t *testing.T) {
+// A message that is too fast says so some times, over a restart.
+func TestSlowIsCounted(t *testing.T) {
 	b := newBook(t)
-	ctx := t.Context()
-	first := func() bool {
-		t.Helper()
-		_, ok, err := b.claimFirst(ctx, ann)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ok
-	}
-	if first() {
-		t.Error("nothing to notify about")
-	}
 	b.opened(ann, "m1")
-	if !first() || first() {
-		t.Error("want exactly one")
+	b.claimed(ann, wantAnswer("a"))
+	b.claimed(bob, wantReminder("b"))
+	for chatID, id := range map[string]string{ann: "a", bob: "b"} {
+		for want := 1; want < 4; want++ {
+			after := &ledger{table: b.table, now: b.Now}
+			if got, err := after.slow(t.Context(), chatID, id); got != want || err != nil {
+				t.Errorf("%s: %d, %v; want %d", id, got, err, want)
+			}
+		}
+	}
+	if got, err := b.slow(t.Context(), ann, "unknown"); got != 0 || err != nil {
+		t.Errorf("unknown: %d, %v", got, err)
+	}
+}
+
+// An input notify comes twice for a message at most, and not after an answer.
+func TestInputNotifiesComeBeforeTheAnswer(t *testing.T) {
+	b := newBook(t)
+	notified := func(want bool) {
+		t.Helper()
+		_, _, ok, err := b.claimNotify(t.Context(), ann)
+		if err != nil || ok != want {
+			t.Errorf("%v, %v; want %v", ok, err, want)
+		}
+	}
+	notified(false)
+	b.opened(ann, "m1")
+	notified(true)
+	notified(true)
+	notified(false)
+	for i := range directReplies - maxNotifies {
+		if got, _ := b.claimed(ann, wantReply(fmt.Sprint("a", i))); got != "m1" {
+			t.Errorf("answer %d goes to %s", i, got)
+		}
 	}
 	b.opened(ann, "m2")
-	b.claimed(ann, wantAnswer("a"))
-	if first() {
-		t.Error("an answer was there first")
-	}
+	b.claimed(ann, wantAnswer("b"))
+	notified(false)
 	b.opened(ann, "m3")
-	if !first() {
-		t.Error("a new message gets one")
-	}
+	notified(true)
+	b.claimed(ann, wantAnswer("c"))
+	notified(false)
 }
 
 // Whatever happens, no message has more replies than the platform gives, no
@@ -246,7 +324,7 @@ func TestLedgerProperties(t *testing.T) {
 				b.pass(time.Duration(rapid.IntRange(0, 20).Draw(rt, "minutes")) * time.Minute)
 			default:
 				id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h", "out:x:1:0", "out:x:1:0#2"}).Draw(rt, "id")
-				where, p := b.claimed(ann, want{id: id, answer: id < "e"}) // a message is one or the other for ever
+				where, p := b.claimed(ann, want{id: id, bound: id < "e"}) // a message is one or the other for ever
 				if where == "none" {
 					continue
 				}
@@ -258,7 +336,7 @@ func TestLedgerProperties(t *testing.T) {
 					continue
 				}
 				held[id] = append(held[id], p)
-				if count[where]++; where != "active" && count[where] > repliesEach {
+				if count[where]++; where != "active" && count[where] > directReplies {
 					rt.Fatalf("%d replies to %s", count[where], where)
 				}
 				for n := range uint32(forms) {
@@ -269,9 +347,6 @@ func TestLedgerProperties(t *testing.T) {
 					used[k] = id
 				}
 			}
-		}
-		if count["active"] > activeQuota {
-			rt.Fatalf("%d active messages", count["active"])
 		}
 	})
 }

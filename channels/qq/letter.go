@@ -3,6 +3,7 @@ package qq
 import (
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,10 +19,15 @@ import (
 type letter struct {
 	markdown bool
 	keyboard bool
+	quotes   string   // id of the message that it shows as quoted
+	hosts    []string // that the platform has refused by name
+	inCode   bool     // they are hidden in code, too
 	hide     hiding
+	refused  map[feature]error // what the platform does not grant the account
 }
 
-// hiding is how much of a text is written so that QQ sees no address in it.
+// hiding is how much of a text is written so that QQ sees no address in it,
+// besides the hosts that it has named.
 type hiding int
 
 const (
@@ -30,34 +36,95 @@ const (
 	hideDots           // whatever could be taken for one, in code and file names too
 )
 
+// maxHosts is how many hosts are hidden one by one, each for one refusal.
+const maxHosts = 4
+
+// letter is the best form of a message that the account is known to have.
+func (q *QQ) letter(msg chat.Outbound, p place) *letter {
+	l := &letter{markdown: q.markdown()}
+	l.keyboard = l.markdown && len(msg.Buttons) > 0 && q.learnt.works(asButtons)
+	if strings.HasPrefix(msg.Addr.Chat, group) && !p.Event && p.ID != "" && msg.ReplyTo != "" && q.learnt.works(asQuote) {
+		l.quotes = msg.ReplyTo
+	}
+	return l
+}
+
+// markdown reports whether texts are tried as native markdown.
+func (q *QQ) markdown() bool { return *q.cfg.Markdown && q.learnt.works(asMarkdown) }
+
 // plainer drops what the platform refused; false when it was something else.
 func (l *letter) plainer(err error) bool {
 	switch {
 	case l.keyboard && refusedWith(err, keyboardCodes()):
 		l.keyboard = false
-	case l.markdown && (refusedWith(err, markdownCodes()) || refusedWith(err, urlCodes())):
+		l.note(asButtons, err, noKeyboardCodes())
+	case l.markdown && refusedWith(err, markdownCodes()):
 		l.markdown, l.keyboard = false, false
-	case l.hide < hideDots && refusedWith(err, urlCodes()):
-		l.hide++
+		l.note(asMarkdown, err, noMarkdownCodes())
+	case refusedWith(err, urlCodes()):
+		return l.hidden(err)
+	case l.quotes != "" && mayBeTheQuote(err):
+		l.quotes = ""
+		l.note(asQuote, err, nil)
 	default:
 		return false
 	}
 	return true
 }
 
+// hidden hides what the platform takes for an address: the host that it names,
+// else all that look like one; formatting goes only when that does not help.
+func (l *letter) hidden(err error) bool {
+	if host := namedHost(err); host != "" && !slices.Contains(l.hosts, host) && len(l.hosts) < maxHosts {
+		l.hosts = append(l.hosts, host)
+		return true
+	} else if host != "" && !l.inCode {
+		l.inCode = true
+		return true
+	}
+	switch {
+	case l.hide < hideDots:
+		l.hide++
+	case l.markdown:
+		l.markdown, l.keyboard = false, false
+	default:
+		return false
+	}
+	return true
+}
+
+// mayBeTheQuote: the platform does not say with which code it refuses one.
+func mayBeTheQuote(err error) bool {
+	return channels.KindOf(err) == channels.Rejected && !refusedWith(err, slices.Concat(repeatCodes(), absentCodes(), quotaCodes()))
+}
+
+// note notes that the account lacks a feature; no codes: whatever was said.
+func (l *letter) note(f feature, err error, codes []int) {
+	if codes != nil && !refusedWith(err, codes) {
+		return
+	}
+	if l.refused == nil {
+		l.refused = map[feature]error{}
+	}
+	l.refused[f] = err
+}
+
 // write writes a message in this form. Buttons that cannot be shown become
 // lines.
-func (l *letter) write(q *QQ, msg chat.Outbound) outgoing {
+func (l *letter) write(msg chat.Outbound) outgoing {
 	text := l.text(msg.Text)
 	if !l.keyboard {
-		text += l.hidden(labels(msg.Buttons))
+		text += l.dotted(labels(msg.Buttons))
 	}
-	if !l.markdown {
-		return outgoing{Type: dto.TextMsg, Content: text}
+	out := outgoing{Type: dto.TextMsg, Content: text}
+	if l.markdown {
+		out = outgoing{Type: dto.MarkdownMsg, Markdown: &markdown{Content: text}}
 	}
-	out := outgoing{Type: dto.MarkdownMsg, Markdown: &markdown{Content: text}}
 	if l.keyboard {
 		out.Keyboard = buttons(msg)
+	}
+	if l.quotes != "" {
+		out.Quotes = &reference{ID: l.quotes}
 	}
 	return out
 }
@@ -65,28 +132,36 @@ func (l *letter) write(q *QQ, msg chat.Outbound) outgoing {
 // text renders Markdown in this form.
 func (l *letter) text(markdown string) string {
 	switch {
+	case l.markdown && l.hide == hideDots:
+		return withoutDots(unlinked(rich(markdown), withoutHosts, true))
+	case l.markdown && l.hide == hideHosts:
+		return unlinked(rich(markdown), withoutHosts, false)
+	case l.markdown && len(l.hosts) > 0:
+		return unlinked(rich(markdown), func(text string) string { return withoutThese(text, l.hosts) }, l.inCode)
 	case l.markdown:
 		return rich(markdown)
 	case l.hide == hideHosts:
 		return harmless(render.PlainProse(markdown, withoutHosts))
 	}
-	return l.hidden(plain(markdown))
+	return l.dotted(plain(markdown))
 }
 
-// hidden hides addresses in what is no Markdown.
-func (l *letter) hidden(text string) string {
-	switch l.hide {
-	case hideHosts:
+// dotted hides addresses in what is no Markdown.
+func (l *letter) dotted(text string) string {
+	switch {
+	case l.hide == hideHosts:
 		return withoutHosts(text)
-	case hideDots:
+	case l.hide == hideDots:
 		return withoutDots(text)
+	case len(l.hosts) > 0:
+		return withoutThese(text, l.hosts)
 	}
 	return text
 }
 
 // words is a text as it is sent at first, which is what counts.
 func (q *QQ) words(text string) string {
-	if q.cfg.Markdown {
+	if q.markdown() {
 		return rich(text)
 	}
 	return plain(text)

@@ -21,24 +21,41 @@ import (
 )
 
 // Kinds of files (bot.q.qq.com/wiki/develop/api-v2/server-inter/message/send-receive/rich-media.html,
-// read November 2026).
+// and what the vendor's own connector sends as it is: sliverp/qqbot 1.7,
+// src/utils/audio-convert.ts; read November 2026).
 const (
-	fileImage = 1 // png, jpg
+	fileImage = 1 // png, jpg, gif, webp, bmp
 	fileVideo = 2 // mp4
-	fileVoice = 3 // silk
+	fileVoice = 3 // silk, mp3, wav, ogg
 	fileOther = 4
+)
+
+const (
+	// maxImage, maxVoice and maxFile (also of videos) are the largest files in
+	// bytes (the vendor's connector, src/utils/file-utils.ts, April 2026).
+	maxImage = 30 << 20
+	maxVoice = 20 << 20
+	maxFile  = 100 << 20
+	// maxWhole is the largest file that goes in one call: a request of 32 MB is
+	// refused with 413, and base64 makes a third more of it.
+	maxWhole = 20 << 20
+	// partsFrom is from which size on a file goes in parts (the connector's
+	// bound of what is large).
+	partsFrom = 5 << 20
 )
 
 // fileType is as what a file is taken; what QQ would not show or play goes as
 // a file.
 func fileType(a chat.Attachment) int {
 	kind, _, _ := strings.Cut(strings.ToLower(a.MIME), ";")
+	as := func(kinds ...string) bool { return slices.Contains(kinds, strings.TrimSpace(kind)) }
 	switch {
-	case a.Kind == chat.Image && slices.Contains([]string{"image/png", "image/jpeg"}, kind):
+	case a.Kind == chat.Image && as("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"):
 		return fileImage
-	case a.Kind == chat.Video && kind == "video/mp4":
+	case a.Kind == chat.Video && as("video/mp4"):
 		return fileVideo
-	case a.Kind == chat.Voice && (slices.Contains([]string{"audio/silk", "audio/x-silk"}, kind) || strings.HasSuffix(strings.ToLower(a.Name), ".silk")):
+	case a.Kind == chat.Voice && (as("audio/silk", "audio/x-silk", "audio/mpeg", "audio/mp3", "audio/wav", "audio/x-wav", "audio/wave", "audio/ogg", "audio/opus") ||
+		strings.HasSuffix(strings.ToLower(a.Name), ".silk")):
 		return fileVoice
 	}
 	return fileOther
@@ -67,6 +84,9 @@ func (q *QQ) SendMedia(ctx context.Context, msg chat.Outbound, files []channels.
 	if f.Text != "" { // such as the rest of a long answer
 		kept = msg.Text + "\n\n" + f.Text
 	}
+	if g := q.streams.get(msg.Addr.Chat); g != nil && msg.Final {
+		q.drop(ctx, msg.Addr.Chat, g) // the answer is no text
+	}
 	info := ""
 	ref, err := q.placed(ctx, msg, strings.TrimSpace(kept), func(p place) (sent, error) {
 		if info == "" { // not before there is a place for it
@@ -75,7 +95,7 @@ func (q *QQ) SendMedia(ctx context.Context, msg chat.Outbound, files []channels.
 				return sent{}, err
 			}
 		}
-		l := letter{}
+		l := &letter{}
 		return q.post(ctx, msg.Addr.Chat, p, func() outgoing {
 			text := cmp.Or(l.text(msg.Text), " ") // must not be empty
 			return outgoing{Type: dto.RichMediaMsg, Content: text, Media: &media{Info: info}}
@@ -87,22 +107,42 @@ func (q *QQ) SendMedia(ctx context.Context, msg chat.Outbound, files []channels.
 	return []chat.MessageRef{ref}, nil
 }
 
-// upload brings a file to the platform: by a URL that it fetches where there
-// is a public place, else in the request.
+// upload brings a file to the platform. What it does not take as the kind that
+// it is, it takes as a file.
 func (q *QQ) upload(ctx context.Context, chatID string, f channels.Upload) (info string, err error) {
-	up := upload{Type: fileType(f.Attachment)}
-	if up.Type == fileOther {
-		up.Name = path.Base("/" + f.Name)
-		if up.Name == "/" {
-			up.Name = "file"
-		}
+	kind := fileType(f.Attachment)
+	info, err = q.uploadAs(ctx, chatID, kind, f)
+	if kind != fileOther && channels.KindOf(err) == channels.Rejected && refusedWith(err, mediaCodes()) {
+		q.deps.Log.Info("qq does not take a file as what it is, sending it as a file", "chat", chatID, "name", f.Name, "err", err)
+		return q.uploadAs(ctx, chatID, fileOther, f)
+	}
+	return info, err
+}
+
+// uploadAs brings it by a URL that the platform fetches where there is a public
+// place, else in parts when it is large, else in the request.
+func (q *QQ) uploadAs(ctx context.Context, chatID string, kind int, f channels.Upload) (info string, err error) {
+	up := upload{Type: kind}
+	name := path.Base("/" + f.Name)
+	if name == "/" {
+		name = "file"
+	}
+	if kind == fileOther {
+		up.Name = name
 	}
 	if q.cfg.Upload != uploadBase64 && q.deps.Public != nil {
 		info, err := q.uploadURL(ctx, chatID, up, f)
 		if err == nil || channels.KindOf(err) != channels.Temporary && !refusedWith(err, mediaCodes()) {
 			return info, err
 		}
-		q.deps.Log.Warn("qq could not take a file by its address, sending it whole", "chat", chatID, "err", err)
+		q.deps.Log.Warn("qq could not take a file by its address, bringing it", "chat", chatID, "err", err)
+	}
+	if f.Size > partsFrom && q.learnt.works(asParts) {
+		info, err := q.inParts(ctx, chatID, kind, name, f)
+		if err == nil || f.Size > maxWhole || channels.KindOf(err) != channels.Rejected {
+			return info, err
+		}
+		q.deps.Log.Warn("qq does not take a file in parts, sending it whole", "chat", chatID, "err", err)
 	}
 	if up.Data, err = q.encode(ctx, f); err != nil {
 		return "", err
@@ -119,15 +159,17 @@ func (q *QQ) uploadURL(ctx context.Context, chatID string, up upload, f channels
 	return q.bring(ctx, chatID, up)
 }
 
-func (q *QQ) bring(ctx context.Context, chatID string, up upload) (string, error) {
+// bring asks the platform to take a file: an upload, or one whose parts it has.
+func (q *QQ) bring(ctx context.Context, chatID string, up any) (string, error) {
 	var got struct {
 		Info string `json:"file_info"`
 	}
 	r := request{op: "files", method: http.MethodPost, path: route(chatID, "files"), body: up, patience: uploadPatience}
 	err := q.api.call(ctx, r, &got)
 	switch {
-	case refusedWith(err, mediaCodes()) && up.URL == "":
-		// The bytes are there and it cannot use them: no repeat will help.
+	case refusedWith(err, mediaCodes()):
+		// By an address there are other ways; else the bytes are there and it
+		// cannot use them, and no repeat will help.
 		return "", q.api.Fail("files", channels.Rejected, errors.Unwrap(err))
 	case err == nil && got.Info == "":
 		return "", q.api.Fail("files", channels.Temporary, errors.New("answer without file_info"))
@@ -144,14 +186,14 @@ func (q *QQ) encode(ctx context.Context, f channels.Upload) (string, error) {
 	}
 	defer r.Close()
 	var b strings.Builder
-	b.Grow(base64.StdEncoding.EncodedLen(int(min(f.Size, maxFile))))
+	b.Grow(base64.StdEncoding.EncodedLen(int(min(f.Size, maxWhole))))
 	enc := base64.NewEncoder(base64.StdEncoding, &b)
-	n, err := io.Copy(enc, io.LimitReader(r, maxFile+1))
+	n, err := io.Copy(enc, io.LimitReader(r, maxWhole+1))
 	if err != nil {
 		return fail(err)
 	}
-	if n > maxFile {
-		return "", q.api.Fail("files", channels.TooLong, fmt.Errorf("more than %d bytes", maxFile))
+	if n > maxWhole {
+		return "", q.api.Fail("files", channels.TooLong, fmt.Errorf("more than %d bytes", maxWhole))
 	}
 	if err := enc.Close(); err != nil {
 		return fail(err)

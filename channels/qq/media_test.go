@@ -39,19 +39,26 @@ func dot(t *testing.T) []byte {
 // Every outbound kind, and what goes as a file because QQ would not show it.
 func TestKindsOfFiles(t *testing.T) {
 	w := newWorld(t, &fake.Options{Active: 1000})
-	q := w.channel(t, channels.Deps{}, plenty)
+	q := w.channel(t, channels.Deps{})
 	mp4 := append([]byte("\x00\x00\x00\x18ftypmp42"), make([]byte, 100)...)
 	for i, c := range []struct {
 		up   channels.Upload
 		want string
 	}{
 		{upOf(chat.Image, "a.png", "image/png", dot(t)), "image"},
-		{upOf(chat.Image, "a.gif", "image/gif", []byte("GIF89a")), "file"},
-		{upOf(chat.Image, "a.webp", "image/webp", []byte("RIFFxxxxWEBP")), "file"},
+		{upOf(chat.Image, "a.gif", "image/gif", []byte("GIF89a")), "image"},
+		{upOf(chat.Image, "a.webp", "image/webp", []byte("RIFFxxxxWEBPVP8 ")), "image"},
+		{upOf(chat.Image, "a.bmp", "image/bmp", []byte("BMxxxx")), "image"},
+		{upOf(chat.Image, "a.svg", "image/svg+xml", []byte("<svg/>")), "file"},
+		{upOf(chat.Image, "broken.png", "image/png", []byte("no picture")), "file"},
 		{upOf(chat.Video, "v.mp4", "video/mp4", mp4), "video"},
 		{upOf(chat.Video, "v.webm", "video/webm", []byte("\x1aE\xdf\xa3")), "file"},
 		{upOf(chat.Voice, "v.silk", "application/octet-stream", []byte("\x02#!SILK_V3...")), "voice"},
-		{upOf(chat.Voice, "v.ogg", "audio/ogg", []byte("OggS")), "file"},
+		{upOf(chat.Voice, "v.ogg", "audio/ogg", []byte("OggS\x00xxxx")), "voice"},
+		{upOf(chat.Voice, "v.mp3", "audio/mpeg", []byte("ID3xxxx")), "voice"},
+		{upOf(chat.Voice, "v.wav", "audio/wav", []byte("RIFFxxxxWAVEfmt ")), "voice"},
+		{upOf(chat.Voice, "odd.ogg", "audio/ogg", []byte("no voice")), "file"},
+		{upOf(chat.Voice, "v.flac", "audio/flac", []byte("fLaC")), "file"},
 		{upOf(chat.File, "报告.pdf", "application/pdf", []byte("%PDF-1.4")), "file"},
 		{upOf(chat.File, "pic.png", "image/png", dot(t)), "file"},
 		{upOf(chat.File, "../../etc/passwd", "", []byte("x")), "file"},
@@ -118,30 +125,18 @@ func TestUploadsByAddressAndWhole(t *testing.T) {
 	}
 }
 
-// What the platform cannot use is Rejected, so that dispatch tries it as a
-// plain file; nothing is claimed for it.
-func TestUnusableFile(t *testing.T) {
-	w := newWorld(t, nil)
-	q := w.channel(t, channels.Deps{})
-	bad := upOf(chat.Image, "a.png", "image/png", []byte("no picture"))
-	if _, err := q.SendMedia(channeltest.Bounded(t), reminder(ann, "m", ""), []channels.Upload{bad}); channels.KindOf(err) != channels.Rejected || err == nil {
-		t.Errorf("got %v", err)
-	}
-	bad.Kind = chat.File
-	for i := range activeQuota {
-		if _, err := q.SendMedia(channeltest.Bounded(t), reminder(ann, fmt.Sprint("m/", i), ""), []channels.Upload{bad}); err != nil {
-			t.Errorf("as a file: %v", err)
-		}
-	}
-}
-
 func TestFileLimit(t *testing.T) {
 	w := newWorld(t, nil)
 	q := w.channel(t, channels.Deps{})
-	for size, want := range map[int]error{maxFile: nil, maxFile + 1: errors.New("too long")} {
+	_, err := q.SendMedia(channeltest.Bounded(t), reminder(ann, "large", ""), []channels.Upload{upOf(chat.File, "f", "", make([]byte, maxFile+1))})
+	if channels.KindOf(err) != channels.TooLong {
+		t.Errorf("more than there may be: %v", err)
+	}
+	q.learnt.refused(asParts, nil)
+	for size, want := range map[int]channels.Kind{10 << 20: channels.Temporary, maxWhole + 1: channels.TooLong} {
 		_, err := q.SendMedia(channeltest.Bounded(t), reminder(ann, fmt.Sprint(size), ""), []channels.Upload{upOf(chat.File, "f", "", make([]byte, size))})
-		if (err == nil) != (want == nil) || err != nil && channels.KindOf(err) != channels.TooLong {
-			t.Errorf("%d bytes: %v", size, err)
+		if (err == nil) != (want == channels.Temporary) || err != nil && channels.KindOf(err) != want {
+			t.Errorf("%d bytes in one call: %v", size, err)
 		}
 	}
 	two := []channels.Upload{upOf(chat.File, "a", "", nil), upOf(chat.File, "b", "", nil)}
@@ -155,6 +150,8 @@ func TestFileLimit(t *testing.T) {
 func TestMissedFileIsNamed(t *testing.T) {
 	w := newWorld(t, nil)
 	r := start(t, w.channel(t, channels.Deps{}))
+	w.Refuse(ann)
+	heard(t, w, r, bob, "the event before is handled")
 	up := []channels.Upload{upOf(chat.File, "report.pdf", "application/pdf", []byte("x"))}
 	for _, id := range []string{"m", "m/1"} {
 		if _, err := r.SendMedia(channeltest.Bounded(t), answering(ann, id, ""), up); channels.KindOf(err) != channels.Rejected || err == nil {

@@ -65,16 +65,12 @@ type noPlace struct{ error }
 func (noPlace) Kept() bool { return true }
 
 func (q *QQ) reason(msg chat.Outbound) error {
-	const later = "it is kept and told when the person writes next"
 	window := "60 minutes"
 	if strings.HasPrefix(msg.Addr.Chat, group) {
 		window = "5 minutes"
 	}
-	if isAnswer(msg) {
-		return noPlace{fmt.Errorf("no message of the last %s has one of its %d replies left, and answers do not use up active messages; %s", window, repliesEach, later)}
-	}
-	return noPlace{fmt.Errorf("no message of the last %s has one of its %d replies left, and the quota of active messages (%d a month for each chat) is spent or closed; %s",
-		window, repliesEach, q.ledger.quota, later)}
+	return noPlace{fmt.Errorf("no message of the last %s has one of its %d replies left, and QQ takes no active messages for this chat now (the day's are spent, or the chat has switched them off); it is kept and told when the person writes next",
+		window, replies(msg.Addr.Chat))}
 }
 
 // isAnswer: reminders and notices have no turn, and what a job's turn says was
@@ -120,6 +116,10 @@ func indexOf(all []missed, id string) int {
 	return slices.IndexFunc(all, func(m missed) bool { return m.ID == id })
 }
 
+// missedPrefix begins the ids of notices, which are replies or nothing: an
+// active message that was refused once is not tried as one again.
+const missedPrefix = "missed:"
+
 // tell sends a notice. Its id comes from what it says, so that a repeat is
 // recognised and another one is not taken for it.
 func (q *QQ) tell(ctx context.Context, chatID, text string) error {
@@ -127,8 +127,8 @@ func (q *QQ) tell(ctx context.Context, chatID, text string) error {
 		return q.api.Fail("messages", channels.TooLong, fmt.Errorf("%d characters", n))
 	}
 	msg := chat.Outbound{
-		Meta: chat.Meta{V: chat.Version, ID: "missed:" + menuKey(text), At: q.deps.Now().UTC(), Addr: chat.Address{Channel: q.name, Chat: chatID}},
-		Text: text, Final: true, // no active message for it
+		Meta: chat.Meta{V: chat.Version, ID: missedPrefix + menuKey(text), At: q.deps.Now().UTC(), Addr: chat.Address{Channel: q.name, Chat: chatID}},
+		Text: text, Final: true,
 	}
 	_, err := q.placed(ctx, msg, "", func(p place) (sent, error) { return q.deliver(ctx, msg, p) })
 	return err
@@ -137,7 +137,7 @@ func (q *QQ) tell(ctx context.Context, chatID, text string) error {
 // measure is the length of a text in the longest form in which it may be sent.
 func (q *QQ) measure(text string) int {
 	n := utf8.RuneCountInString(plain(text))
-	if q.cfg.Markdown {
+	if *q.cfg.Markdown {
 		n = max(n, utf8.RuneCountInString(rich(text)))
 	}
 	return n

@@ -1,11 +1,14 @@
 package qq
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
@@ -15,36 +18,70 @@ import (
 )
 
 // What found no place is told with the next message's window, over a restart.
+// The day's budget is the platform's: it is learnt from its refusal, in one call,
+// and over at its midnight.
 func TestMissedMessagesAreToldAtTheNextContact(t *testing.T) {
-	w := newWorld(t, nil)
+	c := newClock() // 20:00 in China
+	w := newWorld(t, &fake.Options{Active: 3, Now: c.Now})
 	table := &kv.Memory{}
-	first := start(t, w.channel(t, channels.Deps{Table: table}))
-	for i := range activeQuota {
+	first := start(t, w.channel(t, channels.Deps{Table: table, Now: c.Now}))
+	for i := range 3 {
 		first.mustSend(t, reminder(ann, fmt.Sprint("r", i), "take the pills"))
 	}
 	for _, id := range []string{"r4", "r4", "r5"} { // r4 twice: a repeat is the same message
 		_, err := first.Send(channeltest.Bounded(t), reminder(ann, id, "喝水 "+id))
-		if channels.KindOf(err) != channels.Rejected || !strings.Contains(err.Error(), "quota of active messages (4 a month for each chat)") {
-			t.Fatalf("over the quota: %v", err)
-		}
+		keptForLater(t, err)
+	}
+	if calls := w.Calls("messages"); calls != 4 {
+		t.Errorf("%d calls: the platform was asked although it had answered", calls)
 	}
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	again := start(t, w.channel(t, channels.Deps{Table: table}))
+	again := start(t, w.channel(t, channels.Deps{Table: table, Now: c.Now}))
+	_, err := again.Send(channeltest.Bounded(t), reminder(ann, "r6", "after a restart"))
+	keptForLater(t, err)
+	if calls := w.Calls("messages"); calls != 4 {
+		t.Errorf("%d calls after a restart", calls)
+	}
 	id := heard(t, w, again, ann, "hi")
-	shown, err := w.WaitMessages(channeltest.Bounded(t), ann, activeQuota+1)
+	shown, err := w.WaitMessages(channeltest.Bounded(t), ann, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := shown[len(shown)-1]
-	if last.Text != "之前有 2 条消息没能送达：\n\n喝水 r4\n\n喝水 r5" || last.ReplyTo != id {
+	if last.Text != "之前有 3 条消息没能送达：\n\n喝水 r4\n\n喝水 r5\n\nafter a restart" || last.ReplyTo != id {
 		t.Errorf("told %+v", last)
 	}
-	heard(t, w, again, ann, "and now?")
-	again.mustSend(t, answering(ann, "a", "nothing more"))
-	if all := texts(w, ann); len(all) != activeQuota+2 {
+	c.pass(4 * time.Hour) // midnight in China
+	again.mustSend(t, reminder(ann, "next day", "good morning"))
+	if all := texts(w, ann); len(all) != 5 || w.ActiveUsed(ann) != 1 {
 		t.Errorf("the chat shows %q", all)
+	}
+}
+
+// An answer that comes too late to be a reply goes as an active message; where
+// those are switched off it is kept.
+func TestLateAnswers(t *testing.T) {
+	for chatID, life := range map[string]time.Duration{ann: directWindow, crowd: groupWindow} {
+		c := newClock()
+		w := newWorld(t, &fake.Options{Now: c.Now})
+		r := start(t, w.channel(t, channels.Deps{Now: c.Now}))
+		heard(t, w, r, chatID, "take your time")
+		c.pass(life + time.Second)
+		r.mustSend(t, answering(chatID, "a", "here it is"))
+		if shown := w.Messages(chatID); len(shown) != 1 || shown[0].ReplyTo != "" || w.ActiveUsed(chatID) != 1 {
+			t.Errorf("%s: the chat shows %+v", chatID, shown)
+		}
+		w.Close()
+		closed := newWorld(t, &fake.Options{Now: c.Now})
+		q := closed.channel(t, channels.Deps{Now: c.Now})
+		closed.Refuse(chatID)
+		_, err := q.Send(channeltest.Bounded(t), answering(chatID, "a", "kept"))
+		keptForLater(t, err)
+		if calls := closed.Calls("messages"); calls != 1 {
+			t.Errorf("%s: %d calls", chatID, calls)
+		}
 	}
 }
 
@@ -116,7 +153,8 @@ func TestWholeAnswersAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, &fake.Options{Markdown: c.markdown})
-			q := w.channel(t, channels.Deps{}, func(cfg *Config) { cfg.Markdown = c.markdown })
+			w.Refuse(crowd)
+			q := w.channel(t, channels.Deps{}, func(cfg *Config) { cfg.Markdown = &c.markdown })
 			for part := range c.parts {
 				var text []string
 				for i := range c.lines {
@@ -136,7 +174,7 @@ func TestWholeAnswersAreTold(t *testing.T) {
 					t.Errorf("code is left open in %q", n)
 				}
 			}
-			if len(notices) > c.most || w.Calls("messages") != len(notices) {
+			if len(notices) > c.most || w.Calls("messages") != len(notices)+1 { // and the refusal that it learnt from
 				t.Errorf("%d notices in %d calls, want %d at most", len(notices), w.Calls("messages"), c.most)
 			}
 		})
@@ -146,6 +184,7 @@ func TestWholeAnswersAreTold(t *testing.T) {
 // A platform that counts otherwise than the bot does not block the notices.
 func TestNoticeThatIsTooLong(t *testing.T) {
 	w := newWorld(t, nil)
+	w.Refuse(crowd)
 	q := w.channel(t, channels.Deps{})
 	var text []string
 	for i := range 300 {
@@ -161,14 +200,17 @@ func TestNoticeThatIsTooLong(t *testing.T) {
 	}
 }
 
+func empty(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }
+
 // A file is named; one that stands for a text is told as that text.
 func TestMissedFiles(t *testing.T) {
 	w := newWorld(t, nil)
+	w.Refuse(crowd)
 	q := w.channel(t, channels.Deps{})
 	for id, a := range map[string]chat.Attachment{
 		"a": {Kind: chat.File, Name: "report.pdf"}, "b": {Kind: chat.File, Name: "message.md", Text: "the rest of the answer"},
 	} {
-		_, err := q.SendMedia(channeltest.Bounded(t), answering(crowd, id, "look"), []channels.Upload{{Attachment: a}})
+		_, err := q.SendMedia(channeltest.Bounded(t), answering(crowd, id, "look"), []channels.Upload{{Attachment: a, Open: empty}})
 		keptForLater(t, err)
 	}
 	all := strings.Join(told(t, w, q), "\n")

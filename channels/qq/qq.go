@@ -3,11 +3,12 @@
 // transports; retrying, splitting and rates are dispatch's, who may speak is
 // access's.
 //
-// A bot on QQ may hardly speak unasked: a message can be replied to five times
-// within an hour (in groups five minutes), anything else is an active message
-// with a small quota. The ledger keeps both per chat, over restarts; answers
-// never use up active messages, and what found no place is kept and told when
-// the person writes next.
+// A message can be replied to four times within an hour, in groups five times
+// within five minutes; anything else is an active message, of which there are
+// so many a day for each chat, and none where people have switched them off.
+// The ledger keeps the replies per chat, over restarts, and what the platform
+// has said of active messages; what found no place is kept and told when the
+// person writes next.
 //
 // Run owns all goroutines and waits for them.
 package qq
@@ -20,7 +21,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"magpie/channels"
 	"magpie/chat"
@@ -34,6 +34,8 @@ type QQ struct {
 	pace    pace
 	api     *client
 	ledger  *ledger
+	learnt  *learnt
+	streams streams
 	hook    channels.Gate[*intake]
 	me      atomic.Pointer[string] // the bot's id; "" until it is known
 	skipped atomic.Uint64
@@ -42,6 +44,7 @@ type QQ struct {
 var (
 	_ channels.Channel      = (*QQ)(nil)
 	_ channels.Typer        = (*QQ)(nil)
+	_ channels.Drafter      = (*QQ)(nil)
 	_ channels.Deleter      = (*QQ)(nil)
 	_ channels.MediaSender  = (*QQ)(nil)
 	_ channels.MediaFetcher = (*QQ)(nil)
@@ -56,10 +59,11 @@ type pace struct {
 	retryMax time.Duration
 	save     time.Duration // between two saves of the session
 	hook     time.Duration // between two proofs of the credentials in webhook mode
+	slow     time.Duration // first wait of a message that was too fast; five times as long each time
 }
 
 func normalPace() pace {
-	return pace{retry: time.Second, retryMax: time.Minute, save: time.Second, hook: 5 * time.Minute}
+	return pace{retry: time.Second, retryMax: time.Minute, save: time.Second, hook: 5 * time.Minute, slow: 2 * time.Second}
 }
 
 // New makes the channel from its section of the configuration.
@@ -78,7 +82,11 @@ func newQQ(name string, cfg Config, d channels.Deps, p pace) *QQ {
 	d = d.Complete()
 	q := &QQ{
 		name: name, cfg: cfg, deps: d, pace: p, api: newClient(name, &cfg, &d),
-		ledger: &ledger{table: d.Table, now: d.Now, quota: *cfg.ActivePerMonth},
+		ledger: &ledger{table: d.Table, now: d.Now, most: cfg.ActivePerDay},
+		learnt: &learnt{table: d.Table, now: d.Now, log: d.Log},
+	}
+	if cfg.moves {
+		q.api.HTTP().Transport = newHomes(q.api.HTTP().Transport, q.learnt)
 	}
 	q.me.Store(new(string))
 	return q
@@ -89,32 +97,36 @@ func (q *QQ) Name() string { return q.name }
 
 const (
 	// maxText is the most that one text may measure, in runes. The platform
-	// has a limit (code 40054007) without saying which; public bots use 4000
-	// to 5000 (read November 2026).
+	// has a limit (codes 40054007, 40054018) without saying which; public bots
+	// use 4000 to 5000, and phones fold what is longer than 15000 (read November
+	// 2026).
 	maxText = 4000
-	// maxParts leaves room for the input notify and a notice of what was
-	// missed among the five replies to a message.
-	maxParts = 3
-	// maxFile is the largest file in bytes: a request of 32 MB is refused with
-	// 413, and base64 makes a third more of it.
-	maxFile = 20 << 20
+	// maxParts: a group's message has five replies, a private one four with an
+	// input notify among them; what is over goes as active messages.
+	maxParts = 5
 	// notifySeconds is how long an input notify is shown, the most there is.
 	notifySeconds = 60
+	// perMinute is how many messages a group takes in a minute, perSecond how
+	// many a bot that is not verified may send to private chats
+	// (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, July 2026, read November
+	// 2026).
+	perMinute, perSecond = 20, 5
 )
 
-// Limits are those of the platform's version 2 API; there is no editing.
+// Limits are those of the platform's version 2 API.
 func (q *QQ) Limits() channels.Limits {
 	return channels.Limits{
-		Text: maxText, Parts: maxParts, Size: func(markdown string) int { return utf8.RuneCountInString(q.words(markdown)) },
-		Media: map[chat.Kind]int64{chat.Image: maxFile, chat.Video: maxFile, chat.Voice: maxFile, chat.File: maxFile},
+		Text: maxText, Parts: maxParts, Size: q.measure,
+		Media: map[chat.Kind]int64{chat.Image: maxImage, chat.Video: maxFile, chat.Voice: maxVoice, chat.File: maxFile},
 		Album: 1,
-		// Private chats 5 a second and 30 a minute for unverified bots, groups
-		// 30 a minute in all and 20 in one
-		// (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, read November 2026).
+		// Bots that are not verified send 30 a minute to groups in all, and as
+		// many to private chats; the platform says when it is too fast.
 		Rate: channels.Rate{
-			PerSecond: 5, Burst: 10, ChatBurst: 5, PerChat: 500 * time.Millisecond, PerGroup: 3 * time.Second,
+			PerSecond: perSecond, Burst: 10, ChatBurst: 5, PerChat: 500 * time.Millisecond, PerGroup: time.Minute / perMinute,
 			IsGroup: func(a chat.Address) bool { return strings.HasPrefix(a.Chat, group) },
 		},
+		// There is no editing, but a private message can be streamed.
+		DraftIn: q.streamIn, DraftLife: streamLife,
 		// A repeat has the same msg_seq while the message it replies to can be
 		// replied to, which may have begun before; five minutes in groups.
 		Typing: notifySeconds * time.Second, Resend: true, RepeatKnown: groupWindow / 2,

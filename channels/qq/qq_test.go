@@ -25,7 +25,7 @@ const (
 
 // quick is the pace of tests.
 func quick() pace {
-	return pace{retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond, hook: 20 * time.Millisecond}
+	return pace{retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond, hook: 20 * time.Millisecond, slow: time.Millisecond}
 }
 
 // world is a fake platform with three people and a group.
@@ -47,7 +47,7 @@ func newWorld(t *testing.T, o *fake.Options) *world {
 
 func (w *world) channel(t *testing.T, d channels.Deps, change ...func(*Config)) *QQ {
 	t.Helper()
-	cfg := Config{AppID: w.AppID(), AppSecret: chat.Secret(w.Secret()), APIBase: w.url, TokenBase: w.url}
+	cfg := Config{AppID: w.AppID(), AppSecret: chat.Secret(w.Secret()), APIBase: w.url, TokenBase: w.url, Markdown: new(bool)}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -59,19 +59,22 @@ func (w *world) channel(t *testing.T, d channels.Deps, change ...func(*Config)) 
 
 func at(id string) chat.Address { return chat.Address{Channel: instance, Chat: id} }
 
-func plenty(c *Config) {
-	n := 1000
-	c.ActivePerMonth = &n
+// withMarkdown leaves it as it is without a word in the configuration.
+func withMarkdown(c *Config) { c.Markdown = nil }
+
+// markdownIs is withMarkdown or without.
+func markdownIs(on bool) func(*Config) {
+	return func(c *Config) {
+		if c.Markdown = new(bool); on {
+			c.Markdown = nil
+		}
+	}
 }
 
-func withMarkdown(c *Config) { c.Markdown = true }
-
-// harness: the rules of the suite let the bot speak first, so both sides have
-// a quota that this platform grants to few.
 func (w *world) harness(markdown bool) channeltest.Harness {
 	h := channeltest.Harness{
 		New: func(t *testing.T, d channels.Deps) channels.Channel {
-			return w.channel(t, d, plenty, func(c *Config) { c.Markdown = markdown })
+			return w.channel(t, d, markdownIs(markdown))
 		},
 		Direct:  []chat.Address{at(ann), at(bob), at(eve)},
 		Group:   at(crowd),
@@ -83,6 +86,8 @@ func (w *world) harness(markdown bool) channeltest.Harness {
 		Cut:     func(*testing.T) { w.Cut() },
 		Revoke:  func(*testing.T) { w.Revoke() },
 	}
+	w.Grant(fake.Policy{Streams: true})
+	h.Ways.Drafted = w.drafted
 	if markdown {
 		h.Press = func(t *testing.T, a chat.Address, message, data string) {
 			if _, err := w.Press(a.Chat, member, message, data); err != nil {
@@ -104,9 +109,22 @@ func (w *world) say(_ *testing.T, s channeltest.Said) string {
 	return w.Say(said)
 }
 
+// drafted is what a person sees of an answer that is being written.
+func (w *world) drafted(_ *testing.T, a chat.Address) string {
+	for _, m := range w.Messages(a.Chat) {
+		if m.Stream == "open" {
+			return strings.ReplaceAll(read(m.Text), "**", "")
+		}
+	}
+	return ""
+}
+
 func (w *world) shown(_ *testing.T, a chat.Address) []channeltest.Message {
 	var out []channeltest.Message
 	for _, m := range w.Messages(a.Chat) {
+		if m.Stream == "open" {
+			continue // what is still being written
+		}
 		shown := channeltest.Message{ID: m.ID, Text: m.Text}
 		if m.Markdown {
 			shown.Text = read(m.Text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -27,6 +28,11 @@ type outgoing struct {
 	Keyboard *keyboard        `json:"keyboard,omitempty"`
 	Media    *media           `json:"media,omitempty"`
 	Notify   *dto.InputNotify `json:"input_notify,omitempty"`
+	Quotes   *reference       `json:"message_reference,omitempty"`
+}
+
+type reference struct {
+	ID string `json:"message_id"`
 }
 
 type markdown struct {
@@ -57,31 +63,40 @@ func (q *QQ) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef, erro
 	case strings.TrimSpace(text) == "":
 		return chat.MessageRef{}, q.api.Fail("messages", channels.Rejected, errors.New("nothing to send"))
 	}
+	if ref, done, err := q.finish(ctx, msg); done || err != nil {
+		return ref, err
+	}
 	return q.placed(ctx, msg, msg.Text, func(p place) (sent, error) { return q.deliver(ctx, msg, p) })
 }
 
 // deliver sends a text to a place, in plainer forms as far as the platform
 // refuses the better ones.
 func (q *QQ) deliver(ctx context.Context, msg chat.Outbound, p place) (sent, error) {
-	l := &letter{markdown: q.cfg.Markdown, keyboard: q.cfg.Markdown && len(msg.Buttons) > 0}
-	got, err := q.post(ctx, msg.Addr.Chat, p, func() outgoing { return l.write(q, msg) }, func(err error) bool {
+	l := q.letter(msg, p)
+	got, err := q.post(ctx, msg.Addr.Chat, p, func() outgoing { return l.write(msg) }, func(err error) bool {
 		if !l.plainer(err) {
 			return false
 		}
 		q.deps.Log.Info("qq refused a form of the message, sending a plainer one", "chat", msg.Addr.Chat, "trace", msg.Trace, "err", err)
 		return true
 	})
-	if err == nil && (got.Ext.Index != "" || l.keyboard) && got.ID != "" {
+	if err != nil {
+		return got, err
+	}
+	for f, why := range l.refused {
+		q.learnt.refused(f, why)
+	}
+	if (got.Ext.Index != "" || l.keyboard) && got.ID != "" {
 		q.remember(ctx, msg, got, l.keyboard)
 	}
-	return got, err
+	return got, nil
 }
 
 // remember notes what later events refer to. Without it a quote has no text
 // and a press no message, which is no reason to fail.
 func (q *QQ) remember(ctx context.Context, msg chat.Outbound, got sent, buttons bool) {
 	err := q.ledger.change(ctx, msg.Addr.Chat, func(a *account) error {
-		a.remember(line{Index: got.Ext.Index, Text: msg.Text, Mine: true})
+		a.remember(line{Index: got.Ext.Index, ID: got.ID, Text: msg.Text, Mine: true})
 		if buttons {
 			a.Menus = append(a.Menus, menu{Key: menuKey(msg.ID), ID: got.ID})
 			a.Menus = a.Menus[max(0, len(a.Menus)-maxMenus):]
@@ -102,8 +117,9 @@ func (q *QQ) placed(ctx context.Context, msg chat.Outbound, text string, send fu
 	if !known(chatID) {
 		return chat.MessageRef{}, q.api.Fail(op, channels.Rejected, fmt.Errorf("%q is no chat of QQ: want c2c:<openid> or group:<openid>", chatID))
 	}
-	for range maxWindows {
-		p, ok, err := q.ledger.claim(ctx, chatID, want{id: msg.ID, reply: msg.ReplyTo, answer: isAnswer(msg), part: msg.Turn != "" && !msg.Final})
+	w := want{id: msg.ID, reply: msg.ReplyTo, bound: strings.HasPrefix(msg.ID, missedPrefix), part: msg.Turn != "" && !msg.Final}
+	for range maxWindows + 1 {
+		p, ok, err := q.ledger.claim(ctx, chatID, w)
 		if err != nil {
 			return chat.MessageRef{}, q.api.Fail(op, channels.Temporary, err)
 		}
@@ -114,6 +130,9 @@ func (q *QQ) placed(ctx context.Context, msg chat.Outbound, text string, send fu
 		if err == nil {
 			return chat.MessageRef{Channel: q.name, Chat: chatID, ID: got.ID, Index: got.Ext.Index}, nil
 		}
+		if err = q.slowed(ctx, msg, p, err); channels.KindOf(err) == channels.RateLimited {
+			return chat.MessageRef{}, err
+		}
 		lost := p.lost(err)
 		if kind := channels.KindOf(err); lost || kind == channels.Rejected || kind == channels.TooLong || kind == channels.Unauthorized {
 			q.giveBack(ctx, msg, p, err)
@@ -121,13 +140,67 @@ func (q *QQ) placed(ctx context.Context, msg chat.Outbound, text string, send fu
 		if !lost {
 			return chat.MessageRef{}, err
 		}
-		q.deps.Log.Info("qq takes no more replies to a message", "chat", chatID, "trace", msg.Trace, "active", p.ID == "", "err", err)
+		q.deps.Log.Info("qq takes no message there", "chat", chatID, "trace", msg.Trace, "active", p.ID == "", "err", err)
+		if refusedWith(err, absentCodes()) {
+			break // no other place will do
+		}
 	}
 	return chat.MessageRef{}, q.keep(ctx, op, msg, text)
 }
 
+// mayBeOver: the platform says with the same words that a message is too fast
+// and that there are no more.
+func (p place) mayBeOver(err error) bool {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	return r.code == 22009 || r.status == http.StatusTooManyRequests && (slices.Contains(windowCodes(), r.code) || slices.Contains(quotaCodes(), r.code))
+}
+
+// slowed makes a refusal that may mean either one that says to wait, until the
+// message has waited longer than any rate lasts; then the place is over.
+func (q *QQ) slowed(ctx context.Context, msg chat.Outbound, p place, why error) error {
+	if !p.mayBeOver(why) {
+		return why
+	}
+	times, err := q.ledger.slow(context.WithoutCancel(ctx), msg.Addr.Chat, msg.ID)
+	if err != nil {
+		return q.api.Fail("messages", channels.Temporary, err)
+	}
+	if times == 0 || times > maxSlow {
+		return q.api.Fail("messages", channels.Rejected, over{cause(why)})
+	}
+	after, _ := channels.Limit(why)
+	wait := q.pace.slow
+	for range times - 1 {
+		wait *= 5
+	}
+	e := q.api.Fail("messages", channels.RateLimited, cause(why))
+	e.RetryAfter = max(wait, after)
+	return e
+}
+
+// over is a place that takes no more, whatever the platform calls it.
+type over struct{ error }
+
+// Unwrap gives the platform's words.
+func (o over) Unwrap() error { return o.error }
+
+// cause is what the platform said.
+func cause(err error) error {
+	if r := errors.Unwrap(err); r != nil {
+		return r
+	}
+	return err
+}
+
 // lost reports whether a refusal says that the place is none (any more).
 func (p place) lost(err error) bool {
+	var o over
+	if errors.As(err, &o) || refusedWith(err, absentCodes()) {
+		return true
+	}
 	if p.ID == "" {
 		return refusedWith(err, quotaCodes())
 	}
@@ -139,8 +212,8 @@ func (p place) lost(err error) bool {
 func (q *QQ) giveBack(ctx context.Context, msg chat.Outbound, p place, why error) {
 	ctx = context.WithoutCancel(ctx)
 	err := q.ledger.release(ctx, msg.Addr.Chat, msg.ID)
-	if p.lost(why) && err == nil {
-		err = q.ledger.shut(ctx, msg.Addr.Chat, p, refusedWith(why, unwelcomeCodes()))
+	if p.lost(why) && err == nil && !refusedWith(why, mutedCodes()) {
+		err = q.ledger.shut(ctx, msg.Addr.Chat, p)
 	}
 	if err != nil {
 		q.deps.Log.Warn("the ledger of replies is not right", "chat", msg.Addr.Chat, "err", err)
@@ -196,14 +269,14 @@ func (q *QQ) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// Typing shows the input notify, in private chats only. It costs one of the
-// five replies to a message, so there is one for each message at most, and
-// only while that is the first; then answers still have their parts.
+// Typing shows the input notify, in private chats only. It may cost one of the
+// replies to a message, so there are two for each message at most, and only
+// while nothing has replied to it; then answers still have their parts.
 func (q *QQ) Typing(ctx context.Context, a chat.Address) error {
-	if !*q.cfg.InputNotify || !strings.HasPrefix(a.Chat, direct) {
+	if !*q.cfg.InputNotify || !strings.HasPrefix(a.Chat, direct) || !q.learnt.works(asNotify) {
 		return nil
 	}
-	p, ok, err := q.ledger.claimFirst(ctx, a.Chat)
+	p, id, ok, err := q.ledger.claimNotify(ctx, a.Chat)
 	if err != nil {
 		return q.api.Fail("input notify", channels.Temporary, err)
 	}
@@ -212,8 +285,11 @@ func (q *QQ) Typing(ctx context.Context, a chat.Address) error {
 	}
 	notify := &dto.InputNotify{InputType: 1, InputSecond: notifySeconds}
 	_, err = q.post(ctx, a.Chat, p, func() outgoing { return outgoing{Type: dto.InputNotifyMsg, Notify: notify} }, func(error) bool { return false })
+	if refusedWith(err, notifyCodes()) {
+		q.learnt.refused(asNotify, err)
+	}
 	if kind := channels.KindOf(err); err != nil && kind != channels.Ambiguous && kind != channels.Temporary { // else it may be shown
-		q.giveBack(ctx, chat.Outbound{Meta: chat.Meta{ID: notifyID(p.ID), Addr: a}}, p, err)
+		q.giveBack(ctx, chat.Outbound{Meta: chat.Meta{ID: id, Addr: a}}, p, err)
 	}
 	return err
 }

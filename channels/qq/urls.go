@@ -1,6 +1,7 @@
 package qq
 
 import (
+	"errors"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -51,3 +52,74 @@ func withoutDots(text string) string {
 }
 
 func undotted(name string) string { return strings.ReplaceAll(name, ".", "。") }
+
+var (
+	// refusedURL finds the address in "不允许发送url https://a.example/b".
+	refusedURL = regexp.MustCompile(`(?i)url[\s:：]+(?:[a-z][a-z\d+.-]*://)?([\pL\d-]+(?:\.[\pL\d-]+)+)`)
+	// written are the parts of native markdown that addresses stand in; code
+	// comes first, so that it stays as it is.
+	written = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`" + `|\[((?:[^\[\]\\]|\\.)*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)|<([a-zA-Z][a-zA-Z\d+.-]*:[^<>\s]+)>`)
+)
+
+// namedHost is the host that a refusal names; "" when it names none.
+func namedHost(err error) string {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return ""
+	}
+	if m := refusedURL.FindStringSubmatch(r.text); m != nil {
+		return strings.ToLower(m[1])
+	}
+	return ""
+}
+
+// unlinked lets hide change hosts in native markdown, in code too if so wanted:
+// a link becomes its text with the address behind it.
+func unlinked(md string, hide func(string) string, inCode bool) string {
+	var b strings.Builder
+	end := 0
+	for _, m := range written.FindAllStringSubmatchIndex(md, -1) {
+		b.WriteString(hide(md[end:m[0]]))
+		end = m[1]
+		whole := md[m[0]:m[1]]
+		switch {
+		case m[4] >= 0:
+			b.WriteString(unlinkedOne(whole, md[m[2]:m[3]], md[m[4]:m[5]], hide))
+		case m[6] >= 0:
+			b.WriteString(unlinkedOne(whole, "", md[m[6]:m[7]], hide))
+		case inCode:
+			b.WriteString(hide(whole))
+		default:
+			b.WriteString(whole)
+		}
+	}
+	b.WriteString(hide(md[end:]))
+	return b.String()
+}
+
+// unlinkedOne writes one link without its target where that has to be hidden.
+func unlinkedOne(whole, text, target string, hide func(string) string) string {
+	switch without := hide(target); {
+	case without == target && hide(text) == text:
+		return whole
+	case without == target:
+		return "[" + hide(text) + "](" + target + ")"
+	case text == "" || text == target:
+		return without
+	default:
+		return hide(text) + " (" + without + ")"
+	}
+}
+
+// withoutThese hides these hosts, and those below them.
+func withoutThese(text string, hosts []string) string {
+	return domains.ReplaceAllStringFunc(text, func(found string) string {
+		name := strings.ToLower(found)
+		for _, h := range hosts {
+			if name == h || strings.HasSuffix(name, "."+h) {
+				return undotted(found)
+			}
+		}
+		return found
+	})
+}

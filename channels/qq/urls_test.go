@@ -1,6 +1,7 @@
 package qq
 
 import (
+	"strings"
 	"testing"
 
 	"magpie/channels"
@@ -50,9 +51,14 @@ func TestRefusedAddresses(t *testing.T) {
 			"Do `curl go.dev`:\n\n" + code,
 			"Do curl go。dev:\n\npython3 -m http。server 8000 --bind 127。0。0。1\ncat config。yaml > out。txt\n\nVersion 1。2。3", 3,
 		},
+		"named, in code": {
+			"Do `curl go.dev`:\n\n" + code,
+			"Do curl go。dev:\n\npython3 -m http.server 8000 --bind 127.0.0.1\ncat config.yaml > out.txt\n\nVersion 1.2.3", 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
+			w.Grant(fake.Policy{Silent: !strings.HasPrefix(name, "named")})
 			r := start(t, w.channel(t, channels.Deps{}))
 			id := heard(t, w, r, ann, "how?")
 			r.mustSend(t, answering(ann, "m", c.text))

@@ -111,7 +111,10 @@ func (x *Exchange) silent(broken error) *channels.Error {
 	kind := KindOf(status)
 	if kind == channels.Rejected || kind == channels.Unauthorized {
 		kind = channels.Temporary // it was somebody else who said that
-		if broken == nil {
+		switch {
+		case status == http.StatusProxyAuthRequired:
+			err = fmt.Errorf("the proxy does not let the bot through (HTTP status %d): give its user and password, as in http://user:password@host:port", status)
+		case broken == nil:
 			err = fmt.Errorf("%w; is api_base right?", err)
 		}
 	}

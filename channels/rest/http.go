@@ -5,10 +5,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
-)
 
-// idleConns keeps enough connections for many chats at once.
-const idleConns = 64
+	"magpie/internal/proxy"
+)
 
 // HTTPClient returns the client for the calls of one channel: given or, when
 // that is nil, one with connections of its own, which closeIdle closes. The
@@ -20,9 +19,7 @@ func HTTPClient(given *http.Client) (client *http.Client, closeIdle func()) {
 	if given != nil {
 		h = *given
 	} else {
-		tr := http.DefaultTransport.(*http.Transport).Clone()
-		tr.MaxIdleConns, tr.MaxIdleConnsPerHost = idleConns, idleConns
-		h.Transport = tr
+		h.Transport = proxy.Transport("")
 		closeIdle = h.CloseIdleConnections
 	}
 	h.Timeout = 0

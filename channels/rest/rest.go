@@ -113,6 +113,7 @@ func (c *Client) once(ctx context.Context, r Request, token string) ([]byte, err
 		}
 		return nil, c.Fail(r.Op, channels.Rejected, errors.New("not a valid address"))
 	}
+	req.Header.Set("Accept", "application/json") // without it DingTalk's gateway answers XML
 	if body != nil {
 		req.ContentLength = length
 		req.Header.Set("Content-Type", r.Body.Type)

@@ -96,7 +96,7 @@ func TestKinds(t *testing.T) {
 		{401, "no", want{channels.Unauthorized, 0, ""}, want{channels.Unauthorized, 0, ""}},
 		{401, page, want{channels.Temporary, 0, "is api_base right?"}, want{channels.Temporary, 0, "is api_base right?"}},
 		{404, page, want{channels.Temporary, 0, "is api_base right?"}, want{channels.Temporary, 0, "is api_base right?"}},
-		{407, page, want{channels.Temporary, 0, "is api_base right?"}, want{channels.Temporary, 0, "is api_base right?"}},
+		{407, page, want{channels.Temporary, 0, "give its user and password"}, want{channels.Temporary, 0, "the proxy does not let"}},
 		{413, page, want{channels.TooLong, 0, "413"}, want{channels.TooLong, 0, "413"}},
 		{413, "no", want{channels.TooLong, 0, ""}, want{channels.TooLong, 0, ""}},
 		{429, page, want{channels.RateLimited, 7 * time.Second, "429"}, want{channels.RateLimited, 7 * time.Second, "429"}},

@@ -31,6 +31,9 @@ type Config struct {
 	WebhookSecret chat.Secret `yaml:"webhook_secret"`
 	// PublicURL is where the world reaches web.listen, without /hooks.
 	PublicURL string `yaml:"public_url"`
+	// LinkPreviews lets Telegram show previews of the addresses in answers, for
+	// which it fetches them.
+	LinkPreviews bool `yaml:"link_previews"`
 }
 
 var (

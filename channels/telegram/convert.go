@@ -17,9 +17,10 @@ type event struct {
 	id    int64
 	known bool // id is one
 	in    *chat.Inbound
-	album string // media_group_id when in is a part of one
-	skip  string // why in is nil
-	bad   bool   // the update is broken or of an unknown kind
+	also  []chat.Inbound // after in, of the same chat
+	album string         // media_group_id when in is a part of one
+	skip  string         // why in is nil
+	bad   bool           // the update is broken or of an unknown kind
 	moved [2]int64
 }
 
@@ -44,7 +45,11 @@ func (t *Telegram) event(raw []byte) event {
 	case u.Press != nil:
 		t.press(&ev, u.Press)
 	case u.MyMember != nil:
-		ev.skip = "membership: the bot is now " + u.MyMember.New.Status
+		t.myself(&ev, u.MyMember)
+	case u.Member != nil:
+		t.member(&ev, u.Member)
+	case u.Business != nil:
+		ev.skip = fmt.Sprintf("business: connected %v by %s; messages to that account are not read", u.Business.Enabled, u.Business.User.name())
 	default:
 		ev.skip, ev.bad = "unknown kind: "+kindOf(raw), true
 	}
@@ -69,6 +74,9 @@ func (t *Telegram) message(ev *event, m *message, edited bool) {
 	case edited && m.Location != nil:
 		ev.skip = "live location"
 		return
+	case len(m.Joined) > 0 || m.Left != nil:
+		t.comings(ev, m)
+		return
 	}
 	w := m.words(me)
 	in := t.inbound(m, w)
@@ -76,7 +84,7 @@ func (t *Telegram) message(ev *event, m *message, edited bool) {
 	case w.foreign:
 		ev.skip = "command for another bot"
 		return
-	case in.Text == "" && len(in.Attachments) == 0:
+	case in.Text == "" && len(in.Attachments) == 0 && !w.mentioned: // who only mentions the bot wants something
 		ev.skip = "service message"
 		return
 	}
@@ -194,11 +202,10 @@ func (m *message) quoted(me *user) *chat.Quote {
 			ID: strconv.FormatInt(r.ID, 10), From: r.sender().Name,
 			Text: r.describe(cmp.Or(r.Text, r.Caption)), Mine: r.From != nil && r.From.ID == me.ID,
 		}
-		if files := r.attachments(); q.Text == "" && len(files) > 0 {
-			q.Text = "[" + string(files[0].Kind) + "]"
-		}
+		q.Attachments = r.attachments()
 	case m.External != nil:
-		q.From = m.External.Origin.name()
+		other := message{messageFiles: m.External.messageFiles, messageExtras: m.External.messageExtras}
+		q.From, q.Text, q.Attachments = m.External.Origin.name(), other.describe(""), other.attachments()
 		if m.External.ID != 0 {
 			q.ID = strconv.FormatInt(m.External.ID, 10)
 		}

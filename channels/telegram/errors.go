@@ -43,7 +43,7 @@ func said(err error, pieces ...string) bool {
 // sends tells methods that put something into a chat: only for them it
 // matters whether a call without an answer had its effect.
 func sends(method string) bool {
-	return strings.HasPrefix(method, "send") && method != "sendChatAction"
+	return strings.HasPrefix(method, "send") && method != "sendChatAction" && method != draftMethod
 }
 
 // judge reads an answer of the Bot API.

@@ -45,15 +45,26 @@ func (n *intake) take(ctx context.Context, ev event) error {
 		return nil
 	}
 	n.t.deps.Status.Event()
-	return n.chats.Do(ev.in.Addr.Chat, func() error {
-		if ev.album != "" {
-			return n.join(ctx, ev)
-		}
-		if err := n.flush(ctx, ev.in.Addr.Chat); err != nil {
+	return n.chats.Do(ev.in.Addr.Chat, func() error { return n.store(ctx, ev) })
+}
+
+// store hands an event to the sink. The chat's lane is held.
+func (n *intake) store(ctx context.Context, ev event) error {
+	if ev.album != "" {
+		return n.join(ctx, ev)
+	}
+	if err := n.flush(ctx, ev.in.Addr.Chat); err != nil {
+		return err
+	}
+	if err := n.sink(ctx, *ev.in); err != nil {
+		return err
+	}
+	for _, in := range ev.also {
+		if err := n.sink(ctx, in); err != nil {
 			return err
 		}
-		return n.sink(ctx, *ev.in)
-	})
+	}
+	return nil
 }
 
 func (n *intake) skip(ev event) {
@@ -61,7 +72,7 @@ func (n *intake) skip(ev event) {
 	case ev.bad:
 		n.t.skipped.Add(1)
 		n.t.deps.Log.Warn("update skipped", "update", ev.id, "why", ev.skip)
-	case strings.HasPrefix(ev.skip, "membership"):
+	case strings.HasPrefix(ev.skip, "membership"), strings.HasPrefix(ev.skip, "business"):
 		n.t.deps.Log.Info(ev.skip, "update", ev.id)
 	default:
 		n.t.deps.Log.Debug("update passed over", "update", ev.id, "why", ev.skip)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -240,6 +241,9 @@ func (t *Telegram) Fetch(ctx context.Context, a chat.Attachment) (io.ReadCloser,
 	}
 	if err := json.Unmarshal(raw, &f); err != nil || f.Path == "" {
 		return nil, t.api.Fail("getFile", channels.Temporary, errors.New("answer without a path"))
+	}
+	if path.IsAbs(f.Path) || filepath.IsAbs(f.Path) {
+		return t.openLocal(f.Path)
 	}
 	return t.api.download(ctx, f.Path)
 }

@@ -20,6 +20,9 @@ import (
 const (
 	// batchChats is how many chats of one batch are handled at once.
 	batchChats = 16
+	// hastyPoll: a server that answers sooner although it has nothing new does
+	// not wait for updates, as a poor proxy or another's imitation may.
+	hastyPoll = time.Second
 	// storePause is the longest pause while the sink refuses.
 	storePause = 10 * time.Second
 )
@@ -44,19 +47,29 @@ func (t *Telegram) receive(ctx context.Context, in *intake) error {
 	p := &poller{t: t, in: in, stored: map[int64]bool{}}
 	defer p.acknowledge(ctx)
 	wait, probe := t.backoff(), false
+	idle := channels.NewBackoff(t.pace.retry, min(t.pace.retryMax, 2*hastyPoll))
 	storing := channels.NewBackoff(t.pace.retry, min(t.pace.retryMax, storePause))
 	for ctx.Err() == nil {
+		began, before := time.Now(), p.offset
 		batch, err := p.fetch(ctx, probe)
 		if err == nil {
 			t.deps.Status.Connected()
-			probe = false
-			wait.Reset()
 			if err := p.handle(ctx, batch); err != nil && ctx.Err() == nil {
 				t.deps.Log.Warn("updates were not stored and will come again", "err", err)
 				storing.Pause(ctx, err)
-			} else {
-				storing.Reset()
+				probe = false
+				continue
 			}
+			storing.Reset()
+			switch {
+			case probe: // it was asked not to wait
+			case p.offset == before && time.Since(began) < hastyPoll && t.pace.poll > hastyPoll:
+				idle.Pause(ctx, nil) // else it would be asked as fast as it answers
+			default:
+				idle.Reset()
+				wait.Reset()
+			}
+			probe = false
 			continue
 		}
 		if ctx.Err() != nil {

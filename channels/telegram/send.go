@@ -149,6 +149,9 @@ func envelope(a chat.Address, msg chat.Outbound) (tgbotapi.Params, error) {
 // take that. A call without an answer is never repeated here.
 func (t *Telegram) postText(ctx context.Context, method string, p tgbotapi.Params, text string) (json.RawMessage, error) {
 	p["text"], p["parse_mode"] = render.TelegramHTML(text), tgbotapi.ModeHTML
+	if method != draftMethod && !t.cfg.LinkPreviews {
+		p["link_preview_options"] = noPreview
+	}
 	raw, err := t.post(ctx, method, p)
 	if !badMarkup(err) {
 		return raw, err
@@ -158,6 +161,12 @@ func (t *Telegram) postText(ctx context.Context, method string, p tgbotapi.Param
 	delete(p, "parse_mode")
 	return t.post(ctx, method, p)
 }
+
+// noPreview: an address that somebody has smuggled into an answer would be
+// fetched by Telegram without a click, and with it what stands in the address.
+// While a reply is streamed previews come and go besides
+// (https://core.telegram.org/bots/api#linkpreviewoptions, read November 2026).
+const noPreview = `{"is_disabled":true}`
 
 func badMarkup(err error) bool { return said(err, "can't parse entities", "entities too long") }
 

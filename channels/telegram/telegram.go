@@ -16,7 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +42,7 @@ var (
 	_ channels.Channel      = (*Telegram)(nil)
 	_ channels.Typer        = (*Telegram)(nil)
 	_ channels.Editor       = (*Telegram)(nil)
+	_ channels.Drafter      = (*Telegram)(nil)
 	_ channels.Deleter      = (*Telegram)(nil)
 	_ channels.Reactor      = (*Telegram)(nil)
 	_ channels.MediaSender  = (*Telegram)(nil)
@@ -49,6 +50,7 @@ var (
 	_ channels.Buttoner     = (*Telegram)(nil)
 	_ channels.Hooker       = (*Telegram)(nil)
 	_ channels.Checker      = (*Telegram)(nil)
+	_ channels.Surveyor     = (*Telegram)(nil)
 )
 
 // pace holds the pauses, so that tests can be quick.
@@ -58,6 +60,7 @@ type pace struct {
 	retryMax time.Duration
 	album    time.Duration // silence after which an album is complete
 	hook     time.Duration // between two looks at the webhook
+	menu     time.Duration // between two looks at the menu of commands
 	last     time.Duration // bounds the call that acknowledges at the end
 }
 
@@ -68,6 +71,7 @@ func normalPace() pace {
 		retryMax: time.Minute,
 		album:    800 * time.Millisecond, // parts come within a few 100 ms of each other
 		hook:     time.Minute,
+		menu:     time.Hour,
 		last:     2 * time.Second,
 	}
 }
@@ -96,22 +100,30 @@ func newTelegram(name string, cfg Config, d channels.Deps, p pace) *Telegram {
 // Name is the instance name.
 func (t *Telegram) Name() string { return t.name }
 
-// Limits are those of the Bot API (https://core.telegram.org/bots/api and
-// /bots/faq, read November 2026).
+// Limits of the Bot API (https://core.telegram.org/bots/api and /bots/faq, read
+// November 2026).
+const (
+	maxText    = 4096 // UTF-16 units after formatting
+	maxCaption = 1024
+	maxUpload  = 50 << 20 // photos over 10 MB go as documents
+	perSecond  = 30
+	perMinute  = 20 // in a group
+	typingLife = 5 * time.Second
+)
+
+// Limits are those of the Bot API.
 func (t *Telegram) Limits() channels.Limits {
-	const upload = 50 << 20 // photos over 10 MB go as documents
 	return channels.Limits{
-		Text: 4096, Caption: 1024, Size: render.TelegramSize,
+		Text: maxText, Caption: maxCaption, Size: render.TelegramSize,
 		Media: map[chat.Kind]int64{
-			chat.Image: upload, chat.Audio: upload, chat.Voice: upload, chat.Video: upload, chat.File: upload,
+			chat.Image: maxUpload, chat.Audio: maxUpload, chat.Voice: maxUpload, chat.Video: maxUpload, chat.File: maxUpload,
 		},
-		Album: 10,
+		Album: albumFull,
 		Rate: channels.Rate{
-			PerSecond: 30, Burst: 30, PerChat: time.Second, ChatBurst: 3, PerGroup: 3 * time.Second,
-			// Groups, supergroups and channels have negative ids.
-			IsGroup: func(a chat.Address) bool { return strings.HasPrefix(a.Chat, "-") },
+			PerSecond: perSecond, Burst: perSecond, PerChat: time.Second, ChatBurst: 3, PerGroup: time.Minute / perMinute,
+			IsGroup: isGroup,
 		},
-		Edit: time.Second, Typing: 5 * time.Second,
+		Edit: editPace, EditIn: editIn, DraftIn: draftIn, DraftLife: draftLife, Typing: typingLife,
 		Resend: true, // a repeat is not recognised; a double is better than a loss
 	}
 }
@@ -144,13 +156,23 @@ func (t *Telegram) Run(ctx context.Context, sink channels.Sink) error {
 	defer t.api.CloseIdle()
 	in, err := t.connect(ctx, sink)
 	if err == nil && in != nil {
-		if t.cfg.Mode == modeWebhook {
-			err = t.serveHook(ctx, in)
-		} else {
-			err = t.receive(ctx, in)
-		}
+		err = t.receiveAll(ctx, in)
 	}
 	return t.deps.Status.End(ctx, err)
+}
+
+// receiveAll receives in the way that is configured, and looks after the menu of
+// commands meanwhile.
+func (t *Telegram) receiveAll(ctx context.Context, in *intake) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { t.keepMenu(ctx) })
+	if t.cfg.Mode == modeWebhook {
+		return t.serveHook(ctx, in)
+	}
+	return t.receive(ctx, in)
 }
 
 // connect makes everything ready, however long it takes; nil without an error
@@ -161,7 +183,7 @@ func (t *Telegram) connect(ctx context.Context, sink channels.Sink) (*intake, er
 		in, err := t.prepare(ctx, sink)
 		if err == nil {
 			t.deps.Status.Connected()
-			t.deps.Log.Info("telegram connected", "bot", t.me.Load().Username, "mode", t.cfg.Mode)
+			t.greet()
 			return in, nil
 		}
 		if ctx.Err() != nil {

@@ -25,7 +25,7 @@ const (
 func quick() pace {
 	return pace{
 		poll: 30 * time.Second, retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond,
-		album: 2 * time.Second, hook: 20 * time.Millisecond, last: time.Minute,
+		album: 2 * time.Second, hook: 20 * time.Millisecond, menu: 20 * time.Millisecond, last: time.Minute,
 	}
 }
 
@@ -94,6 +94,7 @@ func (w *world) harness() channeltest.Harness {
 		},
 		Cut:    func(*testing.T) { w.Fail(fake.Fault{Method: "getUpdates", Code: 502, Text: "Bad Gateway"}) },
 		Revoke: func(*testing.T) { w.Revoke() },
+		Ways:   channeltest.Ways{Drafted: func(t *testing.T, a chat.Address) string { return w.Draft(idOf(t, a)) }},
 	}
 }
 

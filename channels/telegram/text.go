@@ -45,7 +45,7 @@ func readText(text string, entities []entity, me *user) words {
 			p.format(e, word)
 		}
 	}
-	if out := strings.TrimSpace(p.String()); out != "" {
+	if out := strings.TrimSpace(p.String()); out != "" || w.mentioned {
 		w.text = out
 	}
 	return w

@@ -10,8 +10,9 @@ import (
 // The parts of an update that are read; fields that are not named here cannot
 // break decoding (https://core.telegram.org/bots/api#update, November 2026).
 
-// allowedUpdates are the kinds that Telegram is asked for.
-const allowedUpdates = `["message","edited_message","channel_post","edited_channel_post","callback_query","my_chat_member"]`
+// allowedUpdates are the kinds that Telegram is asked for. It tells chat_member
+// only to administrators, and nobody which messages were deleted.
+const allowedUpdates = `["message","edited_message","channel_post","edited_channel_post","callback_query","my_chat_member","chat_member","business_connection"]`
 
 type update struct {
 	ID         *int64      `json:"update_id"` // 0 is an id
@@ -21,6 +22,8 @@ type update struct {
 	EditedPost *message    `json:"edited_channel_post"`
 	Press      *press      `json:"callback_query"`
 	MyMember   *membership `json:"my_chat_member"`
+	Member     *membership `json:"chat_member"`
+	Business   *business   `json:"business_connection"`
 }
 
 // message is everything of a message that is read, in pieces by subject.
@@ -81,6 +84,8 @@ type messageService struct {
 	MigrateTo    int64           `json:"migrate_to_chat_id"`
 	MigrateFrom  int64           `json:"migrate_from_chat_id"`
 	TopicCreated json.RawMessage `json:"forum_topic_created"`
+	Joined       []user          `json:"new_chat_members"`
+	Left         *user           `json:"left_chat_member"`
 }
 
 type user struct {
@@ -90,6 +95,11 @@ type user struct {
 	Last     string `json:"last_name"`
 	Username string `json:"username"`
 	Lang     string `json:"language_code"`
+	// Of the bot itself, by getMe:
+	JoinsGroups bool `json:"can_join_groups"`
+	ReadsGroups bool `json:"can_read_all_group_messages"`
+	Guest       bool `json:"supports_guest_queries"`
+	Business    bool `json:"can_connect_to_business"`
 }
 
 func (u *user) name() string {
@@ -136,9 +146,12 @@ type quote struct {
 	Manual bool   `json:"is_manual"` // the person has chosen it; else the server has
 }
 
+// externalReply is a message of another chat, or one that the bot could not see.
 type externalReply struct {
 	Origin origin `json:"origin"`
 	ID     int64  `json:"message_id"`
+	messageFiles
+	messageExtras
 }
 
 // origin tells where a forwarded or quoted message comes from.
@@ -209,11 +222,33 @@ type press struct {
 	Data    string   `json:"data"`
 }
 
+// membership is a change of who is in a chat.
 type membership struct {
-	Chat room `json:"chat"`
-	New  struct {
-		Status string `json:"status"`
-	} `json:"new_chat_member"`
+	Chat room   `json:"chat"`
+	From *user  `json:"from"` // who did it
+	Date int64  `json:"date"`
+	Old  member `json:"old_chat_member"`
+	New  member `json:"new_chat_member"`
+}
+
+type member struct {
+	User     *user  `json:"user"`
+	Status   string `json:"status"`
+	IsMember bool   `json:"is_member"` // of one who is restricted
+}
+
+func (m *member) in() bool {
+	switch m.Status {
+	case "creator", "administrator", "member":
+		return true
+	}
+	return m.Status == "restricted" && m.IsMember
+}
+
+// business is that somebody connected the bot to their account, or no longer.
+type business struct {
+	User    *user `json:"user"`
+	Enabled bool  `json:"is_enabled"`
 }
 
 // decodeUpdate reads one update. When it cannot be read the id is returned all

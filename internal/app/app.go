@@ -99,7 +99,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if p.token, err = console.LoadToken(cfg.DataDir, cfg.Web.Token); err != nil {
 		return err
 	}
-	p.redact = tools.NewRedactor(p.secrets())
+	p.redact = tools.NewRedactor(unlogged(cfg, p.token))
 	p.log = slog.New(&discreet{opts.Log.Handler(), p.redact})
 	if p.bus, err = openBus(ctx, cfg, p.log, opener{opts.Version, busRole(opts.Roles, cfg.Bus.CredsFile != "")}); err != nil {
 		return err

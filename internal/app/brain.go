@@ -25,6 +25,7 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/cron/desk"
+	"magpie/internal/proxy"
 	"magpie/media"
 	"magpie/subagent"
 	"magpie/tools"
@@ -199,7 +200,7 @@ func (p *program) platform(channel string) string {
 func models(cfg *config.Config) ([]model.Model, error) {
 	var all []model.Model
 	for _, m := range cfg.LLM.Models {
-		provider, err := provider(m, nil)
+		provider, err := provider(m, &http.Client{Transport: proxy.Transport(m.Proxy)})
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}

@@ -1,12 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -17,6 +17,7 @@ import (
 	"magpie/channels/all"
 	"magpie/config"
 	"magpie/internal/kv"
+	"magpie/internal/proxy"
 	"magpie/media/oss"
 )
 
@@ -74,11 +75,11 @@ func examine(ctx context.Context, cfg *config.Config) []Finding {
 	clocks := &clocks{}
 	for _, c := range cfg.Channels {
 		if c.Enabled {
-			exams = append(exams, channelExam(cfg, c, clocks.client()))
+			exams = append(exams, channelExam(cfg, c, clocks.client(c.Proxy)))
 		}
 	}
 	for _, m := range cfg.LLM.Models {
-		exams = append(exams, modelExam(m, clocks.client()))
+		exams = append(exams, modelExam(m, clocks.client(m.Proxy)))
 	}
 	exams = append(exams, exam{"oss", func(ctx context.Context) (string, error) { return examineBucket(ctx, cfg) }})
 	exams = append(exams, toolExams(cfg)...)
@@ -127,14 +128,14 @@ func modelExam(m config.Model, client *http.Client) exam {
 func ExamineChannel(ctx context.Context, cfg *config.Config, name string) Finding {
 	for _, c := range cfg.Channels {
 		if c.Name == name {
-			return channelExam(cfg, c, nil).finding(ctx)
+			return channelExam(cfg, c, (&clocks{}).client(c.Proxy)).finding(ctx)
 		}
 	}
 	return Finding{Check: "channel " + name, Text: "there is no such channel"}
 }
 
 // ExamineModel is the check of one model.
-func ExamineModel(ctx context.Context, m config.Model) Finding { return modelExam(m, nil).finding(ctx) }
+func ExamineModel(ctx context.Context, m config.Model) Finding { return modelExam(m, (&clocks{}).client(m.Proxy)).finding(ctx) }
 
 // guarded is run; a panic, in an SDK for example, is the finding of this check.
 func (e exam) guarded(ctx context.Context) (found string, err error) {
@@ -176,7 +177,7 @@ func examineChannel(ctx context.Context, c config.Channel, deps channels.Deps) (
 		return "needs no credentials", nil
 	}
 	if err := checker.Check(ctx); err != nil {
-		return "", &advised{err, channelTodo(c.Name, channels.KindOf(err))}
+		return "", &advised{err, channelTodo(c, channels.KindOf(err))}
 	}
 	found := "the platform accepts the bot"
 	surveyor, ok := ch.(channels.Surveyor)
@@ -190,8 +191,8 @@ func examineChannel(ctx context.Context, c config.Channel, deps channels.Deps) (
 	return strings.Join(append([]string{found}, lacks...), "\n- "), nil
 }
 
-func channelTodo(name string, kind channels.Kind) string {
-	section := "channels." + name
+func channelTodo(c config.Channel, kind channels.Kind) string {
+	section := "channels." + c.Name
 	switch kind {
 	case channels.Unauthorized:
 		return "correct the credentials in " + section + "; the platform's console shows them, or makes new ones"
@@ -200,22 +201,25 @@ func channelTodo(name string, kind channels.Kind) string {
 	case channels.Rejected:
 		return "the platform refuses the bot: look at the text, and at its permissions in the platform's console"
 	}
-	return "check that this machine reaches the platform, and api_base and the like in " + section + wayOut()
+	return "check that this machine reaches the platform, and api_base and the like in " + section + wayOut(section+".proxy", c.Proxy)
 }
 
-// wayOut says by which proxy calls leave this machine, or how they could. A name
-// and a password in its address are not shown.
-func wayOut() string {
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
-		if value := os.Getenv(name); value != "" {
-			at := "an address that cannot be read"
-			if u, err := url.Parse(value); err == nil && u.Host != "" {
-				at = u.Host
-			}
-			return "; calls go through the proxy of " + name + ", " + at
+// wayOut says by which proxy calls leave this machine, or how they could: that
+// of a key, or of the environment. A name and a password in its address are not
+// shown.
+func wayOut(key, value string) string {
+	if proxy.None(value) {
+		return "; calls go without a proxy, as " + key + " says"
+	}
+	for _, name := range []string{key, "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if name != key {
+			value = os.Getenv(name)
+		}
+		if value != "" {
+			return "; calls go through the proxy of " + name + ", " + cmp.Or(proxy.Host(value), "an address that cannot be read")
 		}
 	}
-	return "; where only a proxy leads out, set HTTPS_PROXY, such as http://10.0.0.1:3128"
+	return "; where only a proxy leads out, set HTTPS_PROXY or " + key + ", such as http://10.0.0.1:3128"
 }
 
 // examineBucket proves the bucket by a put, a signed get and a deletion.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"magpie/bus"
-	"magpie/channels/rest"
+	"magpie/internal/proxy"
 	"magpie/config"
 )
 
@@ -133,14 +133,9 @@ type clocks struct {
 	skew time.Duration
 }
 
-// client makes the calls of one channel.
-func (c *clocks) client() *http.Client {
-	client, _ := rest.HTTPClient(nil)
-	inner := client.Transport
-	if inner == nil {
-		inner = http.DefaultTransport
-	}
-	return &http.Client{Timeout: client.Timeout, CheckRedirect: client.CheckRedirect, Transport: &ticking{inner, c}}
+// client makes the calls of one channel or model by its proxy.
+func (c *clocks) client(way string) *http.Client {
+	return &http.Client{Transport: &ticking{proxy.Transport(way), c}}
 }
 
 // ticking looks at the date of every answer.

@@ -59,7 +59,7 @@ func TestClocks(t *testing.T) {
 		if text, err := clocks.examine(); !errors.As(err, new(*unseen)) {
 			t.Errorf("nobody was asked: %s, %v", text, err)
 		}
-		resp, err := clocks.client().Get(srv.URL)
+		resp, err := clocks.client("").Get(srv.URL)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,5 +53,5 @@ func modelTodo(m config.Model, kind llm.Kind) string {
 	case llm.Rejected:
 		return "check model and base_url " + key
 	}
-	return "check that this machine reaches base_url " + key + ", and that the address is right" + wayOut()
+	return "check that this machine reaches base_url " + key + ", and that the address is right" + wayOut("proxy "+key, m.Proxy)
 }

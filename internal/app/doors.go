@@ -19,6 +19,7 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/console"
+	"magpie/internal/proxy"
 )
 
 // webType is the type of the channel that is the console's chat page.
@@ -30,7 +31,8 @@ type doors struct {
 	all    []*door
 	byName map[string]*door
 	pairs  *access.Pairs
-	rooms  *room.Keeper // of what is said in groups
+	rooms  *room.Keeper   // of what is said in groups
+	words  dispatch.Words // of what was sent
 	files  *dispatch.Intake
 }
 
@@ -50,7 +52,7 @@ type door struct {
 }
 
 func (p *program) newDoors(b *brain) (*doors, error) {
-	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")), rooms: p.rooms()}
+	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")), rooms: p.rooms(), words: p.bus.Receipts()}
 	b.approve = d.approve
 	if !p.has(Gateway) {
 		return d, nil
@@ -83,6 +85,7 @@ func (d *doors) open(c config.Channel, registry channels.Registry, public publis
 	door := &door{p: p, cfg: c, status: channels.NewStatus(nil)}
 	ch, err := make(c.Name, c.Decode, channels.Deps{
 		Table: p.bus.Table("channel." + c.Name), Log: log, Status: door.status, Public: public, Commands: menu(),
+		HTTP: &http.Client{Transport: proxy.Transport(c.Proxy)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
@@ -310,7 +313,7 @@ func (d *doors) sink(door *door) channels.Sink {
 		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)
 	})
-	whole := dispatch.OwnWords(d.p.bus.Receipts(), d.p.log, door.gate.Wrap(d.files.Wrap(next)))
+	whole := dispatch.OwnWords(d.words, d.p.log, door.gate.Wrap(d.files.Wrap(next)))
 	return func(ctx context.Context, in chat.Inbound) error {
 		if in.Trace == "" {
 			in.Trace = newTrace() // what refuses it, and what fetches its files, can be followed too

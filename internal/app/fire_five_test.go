@@ -12,6 +12,7 @@ import (
 	"magpie/bus/bustest"
 	"magpie/chat"
 	"magpie/cron"
+	"magpie/internal/fakes/qq"
 )
 
 // jobOn is a reminder of person 0 for a chat of a platform.
@@ -104,8 +105,8 @@ func (f *five) agenda() *agenda {
 	return a
 }
 
-// QQ grants four messages a month that nobody asked for: the fifth reminder
-// fails with that reason, and its person is told at the next contact.
+// QQ alone says when there are no more messages that nobody asked for: then a
+// reminder fails with that reason, and its person is told at the next contact.
 func TestFiveQuotaOfQQ(t *testing.T) {
 	t.Parallel()
 	f := newFive(t, fiveOptions{})
@@ -114,20 +115,22 @@ func TestFiveQuotaOfQQ(t *testing.T) {
 	b := f.start()
 	to := f.qq.join(0)
 	job := add(t, a.jobs, jobOn(f.qq, to, "drink water", someDay()))
-	for range 4 {
+	const reminders = 6
+	for range reminders {
 		a.fire(b, job, result(cron.Delivered))
 	}
+	f.qq.Fail(qq.Fault{Status: 400, Code: 40034100, Text: "主动消息发送超过频控限制"})
 	run := a.fire(b, job, result(cron.Failed))
-	if !strings.Contains(run.Err, "the quota of active messages (4 a month for each chat) is spent") || !strings.Contains(run.Err, "told when the person writes next") {
+	if !strings.Contains(run.Err, "QQ takes no active messages for this chat now") || !strings.Contains(run.Err, "told when the person writes next") {
 		t.Errorf("the job says %q", run.Err)
 	}
-	if n := holding(f.qq.shown(to), "drink water"); n != 4 || f.qq.ActiveUsed(to) != 4 {
+	if n := holding(f.qq.shown(to), "drink water"); n != reminders || f.qq.ActiveUsed(to) != reminders {
 		t.Errorf("%d reminders, %d active messages", n, f.qq.ActiveUsed(to))
 	}
 	f.qq.say(to, "hi "+mark(0, 0))
 	f.wait(f.qq, to, "answer", has("hi "+mark(0, 0)))
 	f.wait(f.qq, to, "what was missed", func(all []line) bool { return holding(all, "1 messages could not be delivered earlier:") == 1 })
-	if n := holding(f.qq.shown(to), "drink water"); n != 5 {
+	if n := holding(f.qq.shown(to), "drink water"); n != reminders+1 {
 		t.Errorf("the chat shows %q", f.qq.shown(to))
 	}
 }

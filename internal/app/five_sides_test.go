@@ -24,11 +24,17 @@ type sides struct {
 }
 
 func newSides(o fiveOptions) *sides {
-	tg := telegram.New(&telegram.Options{Forget: o.forget, Now: o.now, OnMessage: func(m telegram.Message) { o.told("telegram", fmt.Sprint(m.Chat), m.Text) }})
-	dc := discord.New(&discord.Options{Forget: o.forget, Now: o.now, Heartbeat: o.pulse, OnMessage: func(m discord.Message) { o.told("discord", m.Channel, m.Text) }})
-	fs := feishu.New(&feishu.Options{Forget: o.forget, Now: o.now, AckWait: time.Second, Repush: soon(), OnMessage: func(m feishu.Message) { o.told("feishu", m.Chat, m.Text) }})
-	dt := dingtalk.New(&dingtalk.Options{Forget: o.forget, Now: o.now, OnMessage: func(m dingtalk.Message) { o.told("dingtalk", m.Chat, m.Text) }})
-	q := qq.New(&qq.Options{Forget: o.forget, Now: o.now, Heartbeat: o.pulse, Markdown: o.markdown, OnMessage: func(m qq.Message) { o.told("qq", m.Chat, m.Text) }})
+	tg := telegram.New(&telegram.Options{Forget: o.forget, Now: o.now, Rates: o.rates, Ways: o.telegram, OnMessage: func(m telegram.Message) {
+		if m.Kind == "draft" && o.drafted != nil {
+			o.drafted(fmt.Sprint(m.Chat), m.Text)
+			return
+		}
+		o.told("telegram", fmt.Sprint(m.Chat), m.Text)
+	}})
+	dc := discord.New(&discord.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, OnMessage: func(m discord.Message) { o.told("discord", m.Channel, m.Text) }})
+	fs := feishu.New(&feishu.Options{Rates: o.rates, Forget: o.forget, Now: o.now, AckWait: time.Second, Repush: soon(), OnMessage: func(m feishu.Message) { o.told("feishu", m.Chat, m.Text) }})
+	dt := dingtalk.New(&dingtalk.Options{Rates: o.rates, Forget: o.forget, Now: o.now, OnMessage: func(m dingtalk.Message) { o.told("dingtalk", m.Chat, m.Text) }})
+	q := qq.New(&qq.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, Markdown: o.markdown, OnMessage: func(m qq.Message) { o.told("qq", m.Chat, m.Text) }})
 	s := &sides{tg: &onTelegram{tg}, dc: &onDiscord{dc}, fs: &onFeishu{fs}, dt: &onDingTalk{dt, o.cards}, qq: &onQQ{q, o.markdown}}
 	s.taps = map[string]*tap{}
 	for name, h := range map[string]http.Handler{"telegram": tg.Handler(), "discord": dc.Handler(), "feishu": fs.Handler(), "dingtalk": dt.Handler(), "qq": q.Handler()} {

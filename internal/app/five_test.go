@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/telegram"
 )
 
 // side is one fake platform as these tests see it: people join and write, and
@@ -59,6 +60,7 @@ type five struct {
 	models string // more fields of the model
 	extra  string // more lines of the configuration
 	common string // more keys for every channel
+	rate   string // of every channel
 	admins string // quoted, with commas between them
 	only   []string
 	fixed  string // where the platform is, "" = at an address for each life
@@ -76,6 +78,12 @@ type fiveOptions struct {
 	// pulse is the heartbeat interval of Discord and QQ; 0 = theirs.
 	pulse time.Duration
 	cards bool // DingTalk has a card template
+	// rates: the platforms refuse what is faster than they allow, and the program
+	// keeps to its own rates.
+	rates    bool
+	telegram telegram.Ways
+	// drafted hears of Telegram's drafts; nil = told does.
+	drafted func(chat, text string)
 	// markdown: QQ's bot may send native markdown and keyboards.
 	markdown bool
 }
@@ -85,7 +93,7 @@ func newFive(t testing.TB, o fiveOptions) *five {
 	if o.told == nil {
 		o.told = func(string, string, string) {}
 	}
-	f := &five{t: t, sides: newSides(o), model: modelserver.New(t), dir: t.TempDir(), common: "stream: false"}
+	f := &five{t: t, sides: newSides(o), model: modelserver.New(t), dir: t.TempDir(), common: "stream: false", rate: map[bool]string{true: "auto", false: "off"}[o.rates]}
 	t.Cleanup(f.close)
 	return f
 }
@@ -126,7 +134,7 @@ func (f *five) config() (path, listen string) {
 			})
 			base = srv.URL
 		}
-		fmt.Fprintf(&sections, "  %s: {%s, allow: [\"*\"], rate: \"off\", %s}\n", p.name(), p.section(base), f.common)
+		fmt.Fprintf(&sections, "  %s: {%s, allow: [\"*\"], rate: %q, %s}\n", p.name(), p.section(base), f.rate, f.common)
 	})
 	listen = freeAddr(f.t)
 	text := fmt.Sprintf(`data_dir: %s

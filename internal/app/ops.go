@@ -162,7 +162,7 @@ func TestMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names ..
 			return nil, fmt.Errorf("no MCP server %q is switched on; there are: %s", name, cmp.Or(strings.Join(known, ", "), "none"))
 		}
 	}
-	redact := tools.NewRedactor((&program{cfg: cfg}).secrets())
+	redact := tools.NewRedactor(unlogged(cfg, ""))
 	return mcp.New(picked, mcp.Options{
 		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Log: log, Redact: redact.Text,
 	}).Test(ctx), nil

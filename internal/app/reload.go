@@ -183,7 +183,7 @@ func (r *reloader) take(cfg *config.Config) ([]string, error) {
 		return nil, err
 	}
 	// Before the tools are made: they log.
-	r.tools.redact.Add(secrets(cfg, r.p.token))
+	r.tools.redact.Add(unlogged(cfg, r.p.token))
 	// With exec.env it is looked again whether one of the variables holds a key.
 	if !reflect.DeepEqual(now.Tools, next.Tools) || len(next.Tools.Exec.Env) > 0 {
 		if err := r.tools.change(next); err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"os"
 	"reflect"
 
 	"magpie/channels"
@@ -9,17 +10,32 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/internal/kv"
+	"magpie/internal/proxy"
 )
 
 // secrets are the values that must never stand in a log: those of the core
-// sections and of every channel's, whatever the adapter calls them.
-func (p *program) secrets() []chat.Secret { return secrets(p.cfg, p.token) }
-
+// sections and of every channel's, whatever the adapter calls them, and the
+// passwords of proxies.
 func secrets(cfg *config.Config, token chat.Secret) []chat.Secret {
 	found := []chat.Secret{token}
 	gather(reflect.ValueOf(cfg), &found)
 	for _, section := range sections(cfg) {
 		gather(reflect.ValueOf(section), &found)
+	}
+	for _, password := range proxy.Secrets(cfg.Proxies()...) {
+		found = append(found, chat.Secret(password))
+	}
+	return found
+}
+
+// unlogged are the secrets, and those of the environment that the program uses
+// itself: its commands may be given them.
+func unlogged(cfg *config.Config, token chat.Secret) []chat.Secret {
+	found := secrets(cfg, token)
+	for _, name := range proxy.Variables() {
+		for _, password := range proxy.Secrets(os.Getenv(name)) {
+			found = append(found, chat.Secret(password))
+		}
 	}
 	return found
 }

@@ -17,13 +17,14 @@ func platform(name string) row {
 func table() []row {
 	return append(alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
-		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/rights", "internal/zone"}},
+		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/proxy", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
+		{"internal/proxy", []string{"internal/paste"}},
 		{"internal/kv/kvtest", []string{"internal/kv"}},
 		{"bus/...", []string{"bus", "chat", "internal/kv"}},
 
 		{"channels", []string{"chat", "internal/kv"}},
-		{"channels/rest", []string{"chat", "channels"}},
+		{"channels/rest", []string{"chat", "channels", "internal/proxy"}},
 		{"channels/dispatch", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/access", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/room", []string{"chat", "internal/kv"}},
@@ -37,7 +38,7 @@ func table() []row {
 		platform("qq"),
 
 		{"agent/llm", nil},
-		{"agent/llm/...", []string{"chat", "agent/llm", "agent/llm/internal/..."}},
+		{"agent/llm/...", []string{"chat", "agent/llm", "agent/llm/internal/...", "internal/proxy"}},
 		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/when"}},
 		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
@@ -46,20 +47,19 @@ func table() []row {
 		{"subagent", []string{"chat", "agent/...", "tools"}},
 
 		{"tools", []string{"chat", "internal/kv", "internal/near"}},
-		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv"}},
+		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv", "internal/proxy"}},
 		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
 		{"tools/shell/...", []string{"chat", "tools", "tools/shell/..."}},
 		{"tools/shell", []string{"chat", "tools", "tools/fs/...", "tools/shell/..."}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
-		{"tools/web/...", []string{"chat", "tools", "tools/web/..."}},
+		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "internal/proxy"}},
 		{"tools/screenshot", []string{"chat", "tools", "tools/web/guard", "tools/fs/fence", "media"}},
 		{"tools/tooltest", []string{"chat", "tools", "internal/kv"}},
 		{"tools/all", []string{"chat", "tools", "tools/...", "media", "cron", "cron/desk", "agent/memory", "internal/kv"}},
 
 		{"cron/...", []string{"chat", "internal/kv", "cron", "cron/when"}},
 		{"cron/when", nil},
-		{"media", []string{"chat", "internal/kv"}},
-		{"media/oss", []string{"chat", "media"}},
+		{"media/...", []string{"chat", "media", "internal/kv", "internal/proxy"}},
 
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
 		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
@@ -158,7 +158,7 @@ func owners() []owner {
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
 		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/need", "internal/screentest"}, anywhere},
 		{"golang.org/x/image", []string{"agent/...", "media", "channels/*"}, anywhere},
-		{"golang.org/x/net", []string{"tools/web/...", "internal/front"}, []string{"tools/shell/sandbox"}}, // its interpreter of filters,
+		{"golang.org/x/net", []string{"tools/web/...", "internal/front", "internal/proxy"}, []string{"tools/shell/sandbox"}}, // its interpreter of filters,
 		{"golang.org/x/term", []string{"cmd/bot", "internal/lineedit", "internal/termchat"}, nil},
 		{"golang.org/x/sync", anywhere, nil},
 		{"golang.org/x/text", anywhere, nil},

@@ -21,6 +21,7 @@ import (
 	sdk "github.com/aliyun/aliyun-oss-go-sdk/oss"
 
 	"magpie/chat"
+	"magpie/internal/proxy"
 	"magpie/media"
 )
 
@@ -82,7 +83,7 @@ func New(o Options) (*Bucket, error) {
 	o.URLTTL = min(o.URLTTL, maxTTL)
 	if o.Transport == nil {
 		o.Transport = &http.Transport{
-			Proxy:       http.ProxyFromEnvironment,
+			Proxy:       proxy.Environment,
 			DialContext: (&net.Dialer{Timeout: callWait}).DialContext, TLSHandshakeTimeout: callWait,
 			ResponseHeaderTimeout: callWait, IdleConnTimeout: idleWait, MaxIdleConnsPerHost: 2,
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"magpie/internal/proxy"
 )
 
 // The kinds of connections.
@@ -55,7 +57,7 @@ func (s *server) web(kind string) opener {
 		// The connection outlives ctx, which bounds the greeting.
 		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		transport := &http.Transport{
-			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 4,
+			Proxy: proxy.Environment, ForceAttemptHTTP2: true, MaxIdleConns: 4,
 			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
 		}
 		client := &http.Client{Transport: headers{transport, s.cfg}}

@@ -50,6 +50,9 @@ func parse(r *http.Request, rt route) (*request, *refusal) {
 		return req, &refusal{Status: http.StatusRequestEntityTooLarge, Code: "RequestEntityTooLarge", Errcode: 40009, Message: "不合法的媒体文件大小"}
 	}
 	req.raw = raw
+	if r.Method == http.MethodGet {
+		return req, nil
+	}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch rt.kind {
 	case api:
@@ -76,6 +79,8 @@ func (r *request) into(v any) *refusal {
 	}
 	return nil
 }
+
+func (r *request) wantsJSON() bool { return r.Header.Get("Accept") == "application/json" }
 
 func (s *Server) authorize(rt route, r *request) *refusal {
 	switch rt.kind {
@@ -113,6 +118,17 @@ func (s *Server) issueToken(r *request) (any, *refusal) {
 	token := s.next("fakeaccesstoken")
 	s.access.tokens[token] = s.opts.Now().Add(2 * time.Hour)
 	return map[string]any{"accessToken": token, "expireIn": 7200}, nil
+}
+
+// oldToken is how the SDK for Node gets a token.
+func (s *Server) oldToken(r *request) (any, *refusal) {
+	q := r.URL.Query()
+	if !s.known(q.Get("appkey"), q.Get("appsecret")) {
+		return nil, wrongCredentials()
+	}
+	token := s.next("fakeaccesstoken")
+	s.access.tokens[token] = s.opts.Now().Add(2 * time.Hour)
+	return map[string]any{"errcode": 0, "errmsg": "ok", "access_token": token, "expires_in": 7200}, nil
 }
 
 // webhook gives the session webhook of a chat, the same as long as it lives;

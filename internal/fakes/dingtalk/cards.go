@@ -2,6 +2,8 @@ package dingtalk
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,25 +20,38 @@ const (
 // than "3 K", and above about 3000 characters clients show a blank card.
 const maxCardText = 3000
 
+// space is what the list of chats and notifications say of a card
+// (alibabacloud-dingtalk SDK, CreateAndDeliverRequest, read November 2026).
+type space struct {
+	News         map[string]string `json:"lastMessageI18n"`
+	Notification struct {
+		Alert string `json:"alertContent"`
+	} `json:"notification"`
+}
+
+// newCard is the body of a call that makes a card.
+type newCard struct {
+	CardTemplateID string `json:"cardTemplateId"`
+	OutTrackID     string `json:"outTrackId"`
+	CallbackType   string `json:"callbackType"`
+	CardData       struct {
+		CardParamMap map[string]string `json:"cardParamMap"`
+	} `json:"cardData"`
+	OpenSpaceID string `json:"openSpaceId"`
+	UserIDType  int    `json:"userIdType"`
+	RobotSpace  *space `json:"imRobotOpenSpaceModel"`
+	GroupSpace  *space `json:"imGroupOpenSpaceModel"`
+	Robot       *struct {
+		SpaceType string `json:"spaceType"`
+	} `json:"imRobotOpenDeliverModel"`
+	Group *struct {
+		RobotCode string            `json:"robotCode"`
+		At        map[string]string `json:"atUserIds"`
+	} `json:"imGroupOpenDeliverModel"`
+}
+
 func (s *Server) createCard(r *request) (any, *refusal) {
-	var in struct {
-		CardTemplateID string `json:"cardTemplateId"`
-		OutTrackID     string `json:"outTrackId"`
-		CallbackType   string `json:"callbackType"`
-		CardData       struct {
-			CardParamMap map[string]string `json:"cardParamMap"`
-		} `json:"cardData"`
-		OpenSpaceID string `json:"openSpaceId"`
-		UserIDType  int    `json:"userIdType"`
-		RobotSpace  any    `json:"imRobotOpenSpaceModel"`
-		GroupSpace  any    `json:"imGroupOpenSpaceModel"`
-		Robot       *struct {
-			SpaceType string `json:"spaceType"`
-		} `json:"imRobotOpenDeliverModel"`
-		Group *struct {
-			RobotCode string `json:"robotCode"`
-		} `json:"imGroupOpenDeliverModel"`
-	}
+	var in newCard
 	if e := r.into(&in); e != nil {
 		return nil, e
 	}
@@ -67,6 +82,12 @@ func (s *Server) createCard(r *request) (any, *refusal) {
 	if here {
 		m := &Message{ID: in.OutTrackID, Chat: chat, Kind: "card", Via: OpCardCreate, State: Processing, Carrier: carrier}
 		m.params(in.CardData.CardParamMap)
+		if robot {
+			m.News = in.RobotSpace.News
+		} else {
+			m.News = in.GroupSpace.News
+			m.At = slices.Sorted(maps.Keys(in.Group.At))
+		}
 		s.show(m)
 	} else {
 		result["errorMsg"] = "spaceId is illegal"

@@ -58,11 +58,21 @@ func (s *Server) Calls(op string) int {
 	return s.store.calls[op]
 }
 
+// Unasked is how many calls did not ask for JSON.
+func (s *Server) Unasked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.unasked
+}
+
 // pick counts a call and takes the fault for it.
 func (s *Server) pick(r *request) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.store.calls[r.op]++
+	if !r.wantsJSON() {
+		s.store.unasked++
+	}
 	return s.faults.Pick(func(f *Fault) bool { return f.matches(r) })
 }
 

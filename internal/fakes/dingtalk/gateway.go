@@ -34,6 +34,7 @@ type gateway struct {
 	ghosts  int            // connections that ended without a close frame and take a push yet
 	mute    int            // connections that ended without a close frame
 	lost    int
+	pushed  []pushed // not answered yet, oldest first
 }
 
 type ticket struct {
@@ -266,52 +267,6 @@ func (s *Server) frame(kind, topic, id, data string) []byte {
 	}
 	raw, _ := json.Marshal(map[string]any{"specVersion": "1.0", "type": kind, "headers": headers, "data": data}) // strings only
 	return raw
-}
-
-// push sends a callback to one connection that wants it; what nobody takes is
-// lost. s.mu is held.
-func (s *Server) push(topic string, body any) (id string) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		panic(err)
-	}
-	id = s.next("frame_")
-	if !s.pushFrame(topic, s.frame("CALLBACK", topic, id, string(data))) {
-		s.gate.lost++
-	}
-	return id
-}
-
-func (s *Server) pushFrame(topic string, raw []byte) bool {
-	if s.gate.ghosts > 0 {
-		s.gate.ghosts--
-		return false
-	}
-	for _, l := range slices.Backward(s.gate.links) {
-		if !l.leave && slices.Contains(l.topics, topic) {
-			if s.gate.zombie {
-				return false
-			}
-			select {
-			case l.out <- raw:
-				return true
-			default:
-			}
-		}
-	}
-	return false
-}
-
-// Push sends a frame as it is; it reports whether a connection took it.
-func (s *Server) Push(raw []byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pushFrame(TopicRobot, raw)
-}
-
-// Frame is a callback frame with that payload.
-func (s *Server) Frame(topic, id, data string) []byte {
-	return s.frame("CALLBACK", topic, id, data)
 }
 
 // Cut breaks every connection without a word.

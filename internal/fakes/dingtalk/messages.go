@@ -21,9 +21,9 @@ type Message struct {
 	At      []string
 	Buttons []Button
 	File    *File
-	State   string // of a card
-	Carrier string // of a card: what a quote of it names
-	Sent    time.Time
+	State   string            // of a card
+	Carrier string            // of a card: what a quote of it names
+	News    map[string]string // of a card: what the list of chats shows, by language
 }
 
 // Button is one button of a card.
@@ -34,19 +34,21 @@ type Button struct {
 
 // store is what the chats show, and what was uploaded.
 type store struct {
-	serial int
-	chats  map[string][]*Message
-	byID   map[string]*Message
-	said   map[string]spoken // of people
-	media  map[string]File
-	guids  map[string]bool
-	calls  map[string]int
-	rates  map[string]*trouble.Bucket
+	serial  int
+	chats   map[string][]*Message
+	byID    map[string]*Message
+	said    map[string]spoken // of people
+	sent    map[string]time.Time
+	media   map[string]File
+	guids   map[string]bool
+	calls   map[string]int
+	unasked int // of calls, for JSON
+	rates   map[string]*trouble.Bucket
 }
 
 func newStore() store {
 	return store{
-		chats: map[string][]*Message{}, byID: map[string]*Message{}, said: map[string]spoken{}, media: map[string]File{},
+		chats: map[string][]*Message{}, byID: map[string]*Message{}, said: map[string]spoken{}, sent: map[string]time.Time{}, media: map[string]File{},
 		guids: map[string]bool{}, calls: map[string]int{}, rates: map[string]*trouble.Bucket{},
 	}
 }
@@ -67,12 +69,11 @@ func (s *Server) Messages(chat string) []Message {
 
 // show puts a message into a chat; s.mu is held.
 func (s *Server) show(m *Message) {
-	m.Sent = s.opts.Now()
 	s.tell(m)
 	if s.opts.Forget && m.Kind != "card" {
 		return
 	}
-	s.store.byID[m.ID] = m
+	s.store.byID[m.ID], s.store.sent[m.ID] = m, s.opts.Now()
 	if !s.opts.Forget {
 		s.store.chats[m.Chat] = append(s.store.chats[m.Chat], m)
 	}

@@ -65,7 +65,7 @@ func quotedParts(parts []any) (all []any) {
 func (s *Server) quote(body map[string]any, q Quote) {
 	sp, ok := s.store.said[q.ID]
 	if m := s.store.byID[q.ID]; m != nil {
-		sp, ok = m.spoken(), true
+		sp, ok = m.spoken(s.store.sent[q.ID]), true
 	}
 	text, plain := body["text"].(map[string]any)
 	if !ok || !plain {
@@ -94,8 +94,8 @@ func (s *Server) quote(body map[string]any, q Quote) {
 
 // spoken is a message of the bot as it is quoted: one that went by a session
 // webhook has no key, a card has that of its carrier and no text.
-func (m *Message) spoken() spoken {
-	sp := spoken{sender: BotUserID, kind: m.Kind, at: m.Sent, content: map[string]any{"text": m.Text}}
+func (m *Message) spoken(at time.Time) spoken {
+	sp := spoken{sender: BotUserID, kind: m.Kind, at: at, content: map[string]any{"text": m.Text}}
 	switch m.Via {
 	case OpPerson, OpGroup:
 		sp.key = m.ID

@@ -42,6 +42,7 @@ func (c *caller) raw(method, path, kind string, body io.Reader) (int, map[string
 		c.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", kind)
+	req.Header.Set("Accept", "application/json")
 	if c.token != "" {
 		req.Header.Set("x-acs-dingtalk-access-token", c.token)
 	}

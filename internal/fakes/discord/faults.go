@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -26,7 +27,7 @@ type Fault struct {
 	Fields     string
 	RetryAfter float64 // seconds
 	Global     bool    // the limit is the whole bot's
-	// Page: the answer is an HTML page, as a proxy gives.
+	// Page: the answer is an HTML page, as a proxy gives, with Text in it.
 	Page bool
 	// Drop: the connection is closed instead of an answer.
 	Drop bool
@@ -61,7 +62,7 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, f *Fault) {
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter))))
 		}
-		trouble.Page(w, f.Status, "cloudflare")
+		trouble.Page(w, f.Status, cmp.Or(f.Text, "cloudflare"))
 	case f.Status != 0:
 		refuse(w, &apiError{Status: f.Status, Code: f.Code, Text: f.Text, Fields: json.RawMessage(f.Fields), RetryAfter: f.RetryAfter, Global: f.Global})
 	default:

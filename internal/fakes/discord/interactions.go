@@ -122,6 +122,11 @@ func (s *Server) hooked(r *request) (*opened, *room, *post, *apiError) {
 	room := s.room(o.channel)
 	id := r.PathValue("message")
 	if id == "@original" {
+		if o.message != "" && (o.Kind == 6 || o.Kind == 7) { // then it is the message with the button
+			if p := room.find(o.message); p != nil {
+				return o, room, p, nil
+			}
+		}
 		if o.original == nil {
 			return nil, nil, nil, no(http.StatusNotFound, 10008, "Unknown Message")
 		}

@@ -121,6 +121,9 @@ func (s *Server) getResource(c *call) (any, *refusal) {
 	if m == nil || m.gone {
 		return nil, bad(234003, "File not in message.")
 	}
+	if m.Type == "merge_forward" || m.Type == "interactive" || s.isForwarded(m) { // server-docs/im-v1/message/get-2, read November 2026
+		return nil, bad(234043, "Unsupported message type.")
+	}
 	kind := c.URL.Query().Get("type")
 	f, ok := m.files[c.PathValue("key")]
 	switch {
@@ -131,6 +134,16 @@ func (s *Server) getResource(c *call) (any, *refusal) {
 	}
 	f.MIME = http.DetectContentType(f.Data)
 	return &f, nil
+}
+
+// isForwarded: the message stands in a forwarded conversation.
+func (s *Server) isForwarded(m *stored) bool {
+	for _, one := range s.store.messages {
+		if slices.Contains(one.forwarded, m) {
+			return true
+		}
+	}
+	return false
 }
 
 // reaction is an emoji on a message.

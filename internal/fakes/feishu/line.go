@@ -115,7 +115,11 @@ func (s *Server) hangUp(l *line) {
 	defer s.mu.Unlock()
 	s.pushes.lines = slices.DeleteFunc(s.pushes.lines, func(one *line) bool { return one == l })
 	for _, e := range slices.Clone(s.pushes.events) {
-		if e.on == l {
+		switch {
+		case e.on != l:
+		case e.press: // somebody still waits
+			e.until, e.on = time.Time{}, nil
+		default:
 			s.failed(e)
 		}
 	}
@@ -136,6 +140,11 @@ func (s *Server) newest() *line {
 func (s *Server) hearLine(ctx context.Context, l *line) {
 	for {
 		kind, raw, err := l.conn.Read(ctx)
+		if websocket.CloseStatus(err) == websocket.StatusNormalClosure {
+			s.mu.Lock()
+			s.pushes.closed++
+			s.mu.Unlock()
+		}
 		if err != nil {
 			return
 		}
@@ -185,6 +194,13 @@ func (s *Server) Silence(on bool) {
 	s.pushes.silent = on
 	s.mu.Unlock()
 	s.poke()
+}
+
+// Closed is how many connections the bot has closed in good order.
+func (s *Server) Closed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pushes.closed
 }
 
 // Lines says how many connections there are, how many there have been, and how

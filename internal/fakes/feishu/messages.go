@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -39,12 +40,15 @@ type File struct {
 // stored is a message with what a chat does not show.
 type stored struct {
 	Message
+	serial    int64
 	sender    string // "" = the bot
 	root      string
 	card      string // card entity
 	gone      bool
+	begun     bool // a thread began with it
 	at        time.Time
 	files     map[string]File
+	forwarded []*stored // of a merge_forward
 	reactions []reaction
 	edits     int
 }
@@ -89,6 +93,9 @@ func (s *Server) createMessage(c *call) (any, *refusal) {
 	case "chat_id":
 	case "open_id":
 		r = s.store.rooms[s.store.people[in.Receive].Chat]
+		if s.store.people[in.Receive].ByChat { // openclaw/openclaw issue 109409, July 2026
+			return nil, bad(230101, "Sending messages to users is temporarily unavailable.")
+		}
 	default:
 		return nil, badParameter("receive_id_type")
 	}
@@ -109,6 +116,8 @@ func (s *Server) replyMessage(c *call) (any, *refusal) {
 		return nil, badParameter("message_id")
 	case to.gone:
 		return nil, bad(230011, "The message is recalled.")
+	case s.room(to.Chat).fleeting: // server-docs/im-v1/message/reply, read November 2026
+		return nil, bad(230111, "Action unavailable as the message will self-destruct soon.")
 	case in.InThread && s.room(to.Chat).noThreads:
 		return nil, bad(230071, "The group to which the message belongs does not support reply in thread.")
 	}
@@ -135,6 +144,7 @@ func (s *Server) accept(r *room, in *sending, to *stored) (any, *refusal) {
 		return nil, e
 	}
 	m.ID = "om_" + s.next()
+	m.serial = s.serial
 	if to != nil {
 		m.ReplyTo, m.root = to.ID, to.ID
 		if to.root != "" {
@@ -142,6 +152,9 @@ func (s *Server) accept(r *room, in *sending, to *stored) (any, *refusal) {
 		}
 		if in.InThread || to.Thread != "" {
 			m.Thread = m.root
+			if root := s.store.messages[m.root]; root != nil {
+				root.begun = true
+			}
 		}
 	}
 	if entity := s.store.cards[m.card]; entity != nil {
@@ -248,23 +261,10 @@ func (s *Server) describe(m *stored) object {
 	if m.ReplyTo != "" {
 		out["root_id"], out["parent_id"] = m.root, m.ReplyTo
 	}
-	if m.Thread != "" {
-		out["thread_id"] = threadID(m.Thread)
+	if m.Thread != "" || m.begun {
+		out["thread_id"] = threadID(cmp.Or(m.Thread, m.ID))
 	}
 	return out
-}
-
-func (s *Server) getMessage(c *call) (any, *refusal) {
-	m := s.store.messages[c.PathValue("id")]
-	if m == nil {
-		return nil, badParameter("message_id")
-	}
-	out := s.describe(m)
-	if m.Type == "interactive" { // a card comes back as something else than was sent
-		rows := [][]object{{{"tag": "text", "text": s.show(m).Text}}}
-		out["body"] = object{"content": encode(object{"title": "", "elements": rows})}
-	}
-	return object{"items": []any{out}}, nil
 }
 
 // own finds a message of the bot that can be changed.

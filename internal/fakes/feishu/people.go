@@ -1,10 +1,10 @@
 package feishu
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -17,6 +17,10 @@ type Person struct {
 	ID   string // open id, ou_…
 	Name string
 	Chat string // oc_…; "" = made from ID
+	// Hidden people are outside what the app may see of the contacts.
+	Hidden bool
+	// ByChat: the private chat is reached by its chat_id only.
+	ByChat bool
 }
 
 // Group is a group with the bot in it.
@@ -24,6 +28,10 @@ type Group struct {
 	ID        string // oc_…
 	Title     string
 	NoThreads bool // replies in threads are refused
+	Topics    bool // every message begins a thread
+	Fleeting  bool // messages delete themselves after a while, and take no replies
+	// Restricted groups bring the bot no events (since March 2026).
+	Restricted bool
 }
 
 // room is one chat.
@@ -32,9 +40,13 @@ type room struct {
 	kind      string // p2p, group
 	person    string
 	noThreads bool
-	closed    *refusal // why the bot may not write
-	order     []string // ids of messages
-	rate      trouble.Bucket
+	topics    bool
+	fleeting  bool
+	// restricted: nobody tells the bot anything
+	restricted bool
+	closed     *refusal // why the bot may not write
+	order      []string // ids of messages
+	rate       trouble.Bucket
 }
 
 // AddPerson makes a user in whose availability the bot is, and returns the id
@@ -54,7 +66,9 @@ func (s *Server) AddPerson(p Person) string {
 func (s *Server) AddGroup(g Group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.store.rooms[g.ID] = &room{id: g.ID, kind: "group", noThreads: g.NoThreads}
+	s.store.rooms[g.ID] = &room{
+		id: g.ID, kind: "group", noThreads: g.NoThreads, topics: g.Topics, fleeting: g.Fleeting, restricted: g.Restricted,
+	}
 }
 
 // Shut closes a chat to the bot with a code of the platform, such as 230002
@@ -79,6 +93,11 @@ type Said struct {
 	// Type and Content send any kind of message as it goes over the wire.
 	Type, Content string
 	Bot           bool // the sender is another bot
+	// Bare leaves ids of a message in a thread out of its event, as the platform
+	// is said to do: "thread_id" or "root_id" (which takes parent_id along).
+	Bare string
+	// Forwarded are the messages of a merge_forward.
+	Forwarded []Said
 }
 
 // Say lets a person write and returns the message's id. A text with pictures
@@ -132,9 +151,26 @@ func (s *Server) Say(said Said) string {
 // hear stores a person's message and pushes its event; s.mu is held.
 func (s *Server) hear(said Said, kind, content string, files map[string]File) string {
 	r := s.room(said.Chat)
+	said.Type, said.Content = kind, content
+	m := s.write(r, said, files)
+	for _, one := range said.Forwarded {
+		one.Type, one.Content = cmp.Or(one.Type, "text"), cmp.Or(one.Content, encode(object{"text": one.Text}))
+		m.forwarded = append(m.forwarded, s.write(r, one, nil))
+	}
+	if s.delivered(r, said.Mentions) {
+		s.tell(r, m, said)
+	}
+	return m.ID
+}
+
+// write stores a message of a person.
+func (s *Server) write(r *room, said Said, files map[string]File) *stored {
 	m := &stored{
-		Message: Message{ID: "om_" + s.next(), Chat: r.id, Type: kind, Content: content, ReplyTo: said.ReplyTo},
-		sender:  said.From, files: files, at: s.opts.Now(),
+		Message: Message{ID: "om_" + s.next(), Chat: r.id, Type: said.Type, Content: said.Content, ReplyTo: said.ReplyTo},
+		serial:  s.serial, sender: said.From, files: files, at: s.opts.Now(),
+	}
+	if r.topics {
+		m.Thread = m.ID
 	}
 	if parent := s.store.messages[said.ReplyTo]; parent != nil {
 		m.root = parent.ID
@@ -143,23 +179,54 @@ func (s *Server) hear(said Said, kind, content string, files map[string]File) st
 		}
 		if said.InThread || parent.Thread != "" {
 			m.Thread = m.root
+			if root := s.store.messages[m.root]; root != nil {
+				root.begun = true // it is told with its thread from now on
+			}
 		}
 	}
 	if !s.opts.Forget {
 		s.store.messages[m.ID] = m
 	}
+	return m
+}
+
+// tell pushes the event of a message.
+func (s *Server) tell(r *room, m *stored, said Said) {
 	kindOf := map[bool]string{false: "user", true: "bot"}
+	message := s.received(r, m, said.Mentions)
+	switch said.Bare {
+	case "thread_id":
+		delete(message, "thread_id")
+	case "root_id":
+		delete(message, "root_id")
+		delete(message, "parent_id")
+	}
 	s.push(r.id, "im.message.receive_v1", object{
 		"sender":  object{"sender_id": ids(said.From), "sender_type": kindOf[said.Bot], "tenant_key": "fake"},
-		"message": s.received(r, m, said.Mentions),
+		"message": message,
 	})
-	return m.ID
+}
+
+// Rewrite lets a person change the text of a message, by which the bot may be
+// mentioned for the first time. The platform has no event for it, but is said
+// to bring the message again (agentscope-ai/QwenPaw pull 4708, May 2026).
+func (s *Server) Rewrite(message, text string, mentions ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.store.messages[message]
+	m.Content, m.edits = encode(object{"text": text}), m.edits+1
+	if r := s.room(m.Chat); s.delivered(r, mentions) {
+		s.tell(r, m, Said{From: m.sender, Mentions: mentions})
+	}
 }
 
 func (s *Server) received(r *room, m *stored, mentions []string) object {
 	out := object{
 		"message_id": m.ID, "create_time": strconv.FormatInt(m.at.UnixMilli(), 10), "chat_id": r.id, "chat_type": r.kind,
-		"message_type": m.Type, "content": m.Content,
+		"update_time": strconv.FormatInt(m.at.UnixMilli()+int64(m.edits), 10), "message_type": m.Type, "content": m.Content,
+	}
+	if m.Type == "interactive" {
+		out["content"] = s.contentFor(m, "user_card_content")
 	}
 	if m.root != "" {
 		out["root_id"], out["parent_id"] = m.root, m.ReplyTo
@@ -186,47 +253,6 @@ func ids(open string) object {
 }
 
 func threadID(root string) string { return "omt_" + strings.TrimPrefix(root, "om_") }
-
-// Press lets a person press the button with this data (the "d" of its value)
-// and returns the id of the event. It reports an error when the message shows
-// no such button.
-func (s *Server) Press(from, message, data string) (event string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := s.store.messages[message]
-	if m == nil || m.gone {
-		return "", fmt.Errorf("press %q: there is no message %q", data, message)
-	}
-	for _, row := range s.show(m).Buttons {
-		for _, b := range row {
-			if b.Data == data {
-				return s.push(m.Chat, "card.action.trigger", object{
-					"operator": object{"open_id": from, "union_id": "on_" + from, "tenant_key": "fake"},
-					"token":    "c-" + s.next(), "host": "im_message",
-					"action":  object{"tag": "button", "value": json.RawMessage(b.Value)},
-					"context": object{"open_message_id": m.ID, "open_chat_id": m.Chat},
-				}), nil
-			}
-		}
-	}
-	return "", fmt.Errorf("press %q: message %q has the buttons %v", data, message, s.show(m).Buttons)
-}
-
-// Recall lets a person take a message back.
-func (s *Server) Recall(message string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := s.store.messages[message]
-	m.gone = true
-	s.push(m.Chat, "im.message.recalled_v1", object{"message_id": m.ID, "chat_id": m.Chat, "recall_time": "1", "recall_type": "message_owner"})
-}
-
-// Event pushes any event of schema 2.0.
-func (s *Server) Event(kind string, event map[string]any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.push("", kind, maps.Clone(event))
-}
 
 // room finds a chat that the test has made; s.mu is held.
 func (s *Server) room(id string) *room {

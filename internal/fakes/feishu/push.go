@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -26,16 +27,24 @@ type pushes struct {
 	piece   int // bytes of payload in one frame; 0 = all
 	held    bool
 	silent  bool
+	pressed map[string]Pressed // by the id of the event
 	counts
 }
 
 // counts are for those who look on.
-type counts struct{ opened, pushed, pings, lost int }
+type counts struct{ opened, closed, pushed, pings, lost int }
+
+// callback is the event of a press. It is no event proper: somebody waits for
+// the answer, which has to come within 3 s, and it is not brought again
+// (feishu-cards/card-callback-communication, read November 2026).
+const callback = "card.action.trigger"
 
 // event is one event; it is pushed until it is acknowledged or given up.
 type event struct {
 	id      string
 	chat    string
+	press   bool
+	born    time.Time
 	payload []byte
 	tries   int
 	due     time.Time
@@ -44,7 +53,7 @@ type event struct {
 }
 
 func newPushes() pushes {
-	return pushes{all: map[string]*event{}, tickets: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return pushes{all: map[string]*event{}, tickets: map[string]bool{}, pressed: map[string]Pressed{}, wake: make(chan struct{}, 1)}
 }
 
 // SetHook makes the platform call an address instead of using connections.
@@ -111,7 +120,7 @@ func (s *Server) Tries(message string) int {
 // push queues an event and returns its id; s.mu is held.
 func (s *Server) push(chat, kind string, body object) string {
 	id := "fakeevent" + s.next()
-	e := &event{id: id, chat: chat, due: s.opts.Now(), payload: []byte(encode(object{
+	e := &event{id: id, chat: chat, press: kind == callback, born: s.opts.Now(), due: s.opts.Now(), payload: []byte(encode(object{
 		"schema": "2.0",
 		"header": object{
 			"event_id": id, "event_type": kind, "create_time": strconv.FormatInt(s.opts.Now().UnixMilli(), 10),
@@ -165,6 +174,9 @@ func (s *Server) pushDue() time.Duration {
 	busy := map[string]bool{} // chats whose earlier event is at the webhook
 	for _, e := range slices.Clone(s.pushes.events) {
 		switch {
+		case e.press && now.After(e.born.Add(s.opts.AckWait)):
+			s.failed(e)
+			continue
 		case !e.until.IsZero() && now.After(e.until):
 			s.failed(e)
 			next = min(next, max(e.due.Sub(now), 0))
@@ -189,6 +201,11 @@ func (s *Server) pushDue() time.Duration {
 			e.until, e.on = now.Add(s.opts.AckWait), s.newest()
 			s.writeEvent(e)
 			next = min(next, s.opts.AckWait)
+		}
+	}
+	for _, e := range s.pushes.events {
+		if e.press {
+			next = min(next, e.born.Add(s.opts.AckWait).Sub(now)+time.Millisecond)
 		}
 	}
 	return max(next, time.Millisecond)
@@ -224,26 +241,51 @@ func (s *Server) writeEvent(e *event) {
 // acknowledged takes the answer to an event.
 func (s *Server) acknowledged(f *frame) {
 	var ack struct {
-		Code int `json:"code"`
+		Code int    `json:"code"`
+		Data []byte `json:"data"`
 	}
 	ok := json.Unmarshal(f.payload, &ack) == nil && ack.Code == http.StatusOK
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.pushes.events {
 		if e.id+"-"+strconv.Itoa(e.tries) == f.header("message_id") && !e.until.IsZero() {
-			s.outcome(e, ok)
+			s.outcome(e, ok, ack.Data)
 			break
 		}
 	}
 	s.poke()
 }
 
-func (s *Server) outcome(e *event, ok bool) {
+func (s *Server) outcome(e *event, ok bool, answer []byte) {
 	if !ok {
 		s.failed(e)
 		return
 	}
+	if e.press {
+		s.pushes.pressed[e.id] = readToast(answer)
+		s.news.Tell()
+	}
 	s.drop(e)
+}
+
+// readToast reads the answer to a press.
+func readToast(answer []byte) Pressed {
+	shown := Pressed{Done: true}
+	var a struct {
+		Toast *struct {
+			Type    string            `json:"type"`
+			Content string            `json:"content"`
+			I18n    map[string]string `json:"i18n"`
+		} `json:"toast"`
+	}
+	switch {
+	case len(bytes.TrimSpace(answer)) == 0:
+	case json.Unmarshal(answer, &a) != nil, a.Toast != nil && !slices.Contains([]string{"info", "success", "error", "warning"}, a.Toast.Type):
+		shown.Error = true // 200672: a wrong answer
+	case a.Toast != nil:
+		shown.Toast = cmp.Or(a.Toast.I18n["zh_cn"], a.Toast.Content)
+	}
+	return shown
 }
 
 func (s *Server) drop(e *event) {
@@ -253,6 +295,12 @@ func (s *Server) drop(e *event) {
 // failed puts an event off, or gives it up.
 func (s *Server) failed(e *event) {
 	e.until, e.on = time.Time{}, nil
+	if e.press {
+		s.pushes.pressed[e.id] = Pressed{Done: true, Error: true}
+		s.news.Tell()
+		s.drop(e)
+		return
+	}
 	if e.tries >= len(s.opts.Repush) {
 		s.pushes.lost++
 		s.drop(e)
@@ -264,18 +312,18 @@ func (s *Server) failed(e *event) {
 
 // callHook posts an event to the bot's webhook.
 func (s *Server) callHook(e *event) {
-	ok := false
+	ok, answered := false, ""
 	s.mu.Lock()
 	url, payload := s.pushes.hook, e.payload
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.AckWait)
 	defer cancel()
-	if status, _, err := s.CallHook(ctx, url, payload); err == nil {
-		ok = status == http.StatusOK
+	if status, body, err := s.CallHook(ctx, url, payload); err == nil {
+		ok, answered = status == http.StatusOK, body
 	}
 	s.mu.Lock()
 	if !e.until.IsZero() {
-		s.outcome(e, ok)
+		s.outcome(e, ok, []byte(answered))
 	}
 	s.mu.Unlock()
 	s.poke()

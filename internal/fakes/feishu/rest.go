@@ -16,8 +16,11 @@ const (
 
 // auth is who may call.
 type auth struct {
-	secret string // "" = revoked
-	tokens map[string]time.Time
+	secret   string // "" = revoked
+	tokens   map[string]time.Time
+	withheld []string // scopes
+	month    time.Time
+	calls    int // in month
 }
 
 // serveToken gives out a tenant_access_token.
@@ -122,6 +125,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, op string, h hand
 	if refused == nil {
 		refused = properType(r)
 	}
+	if refused == nil {
+		refused = s.permitted(op)
+	}
+	if refused == nil {
+		refused = s.counted()
+	}
 	if refused == nil && s.opts.Rates {
 		refused = s.faults.tooFast(s.opts.Now())
 	}
@@ -141,6 +150,28 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, op string, h hand
 	default:
 		s.give(w, data)
 	}
+}
+
+// counted counts the month's calls; those for a token are free
+// (platform-notices/platform-updates-/custom-app-api-call-limit, read November
+// 2026).
+func (s *Server) counted() *refusal {
+	now := s.opts.Now().UTC()
+	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	if !month.Equal(s.auth.month) {
+		s.auth.month, s.auth.calls = month, 0
+	}
+	if s.auth.calls++; s.opts.Monthly > 0 && s.auth.calls > s.opts.Monthly {
+		return &refusal{status: http.StatusTooManyRequests, code: 99991403, msg: "This month's API call quota has been exceeded."}
+	}
+	return nil
+}
+
+// ThisMonth is how many calls of the month have been counted.
+func (s *Server) ThisMonth() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.auth.calls
 }
 
 func (s *Server) give(w http.ResponseWriter, data any) {
@@ -188,8 +219,12 @@ func (s *Server) botInfo(*call) (any, *refusal) {
 
 func (s *Server) getUser(c *call) (any, *refusal) {
 	p, ok := s.store.people[c.PathValue("user")]
-	if !ok || c.URL.Query().Get("user_id_type") != "open_id" {
+	if !ok || p.Hidden || c.URL.Query().Get("user_id_type") != "open_id" {
 		return nil, bad(41050, "no user authority error")
 	}
-	return object{"user": object{"open_id": p.ID, "union_id": "on_" + p.ID, "name": p.Name}}, nil
+	user := object{"open_id": p.ID, "union_id": "on_" + p.ID}
+	if s.granted("contact:user.base:readonly") {
+		user["name"] = p.Name
+	}
+	return object{"user": user}, nil
 }

@@ -3,6 +3,7 @@ package feishu_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
 	"image/png"
 	"net/http/httptest"
@@ -111,6 +112,7 @@ func TestNodeSDK(t *testing.T) {
 			t.Errorf("file %d: %+v", i, m.File)
 		}
 	}
+	sdkLooks(ctx, t, s, wait)
 	until(ctx, t, "the last acknowledgement, after what it is for", func() bool {
 		n, _ := s.Pending()
 		return n == 0
@@ -123,6 +125,50 @@ func TestNodeSDK(t *testing.T) {
 	}
 	if n, lost := s.Pending(); n+lost != 0 {
 		t.Errorf("%d events are not acknowledged, %d lost", n, lost)
+	}
+}
+
+// sdkLooks lets the SDK's bot read back, hear news of chats and answer a press
+// with a toast.
+func sdkLooks(ctx context.Context, t *testing.T, s *fake.Server, wait func(func([]fake.Message) bool) []fake.Message) {
+	t.Helper()
+	const group = "oc_group"
+	s.AddGroup(fake.Group{ID: group})
+	s.AddPerson(fake.Person{ID: "ou_bob", Name: "Bob"})
+	s.AddPerson(fake.Person{ID: "ou_eve", Name: "Eve 夏娃"})
+	s.Say(fake.Said{From: ann, Text: "look " + group})
+	shown := wait(func(m []fake.Message) bool { return len(m) == 8 })
+	if want := fmt.Sprintf("请升级至最新版本客户端，以查看内容 | **read** me | Ann,Bob,Eve 夏娃 | Ann | %d", len(fake.Scopes())); shown[7].Text != want {
+		t.Errorf("it found %q, want %q", shown[7].Text, want)
+	}
+	s.Enter(ann)
+	s.Menu(ann, "help")
+	wait(func(m []fake.Message) bool {
+		return len(m) == 10 && (m[8].Text == "entered by "+ann && m[9].Text == "chose help" || m[9].Text == "entered by "+ann && m[8].Text == "chose help")
+	})
+	s.Invite(ann, group)
+	s.Join(group, "ou_bob", "ou_eve")
+	s.Leave(group, "ou_bob")
+	gone := s.Say(fake.Said{From: ann, Chat: group, Text: "refused"})
+	s.Recall(gone)
+	_, err := s.Wait(ctx, group, func(m []fake.Message) bool {
+		texts := map[string]bool{}
+		for _, one := range m {
+			texts[one.Text] = true
+		}
+		return texts["added by "+ann] && texts["joined Bob,Eve 夏娃"] && texts["left ou_bob"] && texts["recalled "+gone]
+	})
+	if err != nil {
+		t.Errorf("%v: the group shows %+v", err, s.Messages(group))
+	}
+	button := `{"schema":"2.0","body":{"elements":[{"tag":"button","text":{"tag":"plain_text","content":"T"},"behaviors":[{"type":"callback","value":{"d":"toast"}}]}]}}`
+	event, err := s.Press(ann, s.Post(ann, button), "toast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(ctx, t, "the toast", func() bool { return s.Pressed(event).Done })
+	if p := s.Pressed(event); p.Toast != "请稍候" || p.Error {
+		t.Errorf("who pressed sees %+v", p)
 	}
 }
 

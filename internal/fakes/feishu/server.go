@@ -38,6 +38,7 @@ type Options struct {
 	AppID, Secret                 string
 	EncryptKey, VerificationToken string // of webhooks
 	Rates                         bool   // refuse what is faster than Feishu allows
+	Monthly                       int    // calls in a month, as free plans have 10 000; 0 = any number
 	Forget                        bool   // keep no messages and files: memory stays flat under load
 	Client                        *http.Client
 	// AckWait is how long an event waits for its answer; 0 = 3 s. Repush are the
@@ -65,11 +66,13 @@ type Server struct {
 	store  store
 	pushes pushes
 	faults faults
+	// degraded is what a card says instead of itself
+	degraded string
 }
 
 // New makes a server with nobody on it. Close it.
 func New(o *Options) *Server {
-	s := &Server{life: served.NewLife(), store: newStore()}
+	s := &Server{life: served.NewLife(), store: newStore(), degraded: upgrade}
 	if o != nil {
 		s.opts = *o
 	}
@@ -159,6 +162,7 @@ func (s *Server) routes() *http.ServeMux {
 	const im = "/open-apis/im/v1/messages"
 	on("POST "+im, "create", (*Server).createMessage)
 	on("POST "+im+"/{id}/reply", "reply", (*Server).replyMessage)
+	on("GET "+im, "list", (*Server).listMessages)
 	on("GET "+im+"/{id}", "get", (*Server).getMessage)
 	on("PUT "+im+"/{id}", "update", (*Server).updateMessage)
 	on("PATCH "+im+"/{id}", "patch", (*Server).patchMessage)
@@ -177,6 +181,8 @@ func (s *Server) routes() *http.ServeMux {
 	on("PUT "+kit+"/{card}/elements/{element}/content", "content", (*Server).cardContent)
 	on("GET /open-apis/bot/v3/info", "info", (*Server).botInfo)
 	on("GET /open-apis/contact/v3/users/{user}", "user", (*Server).getUser)
+	on("GET /open-apis/im/v1/chats/{chat}/members", "members", (*Server).getMembers)
+	on("GET /open-apis/application/v6/scopes", "scopes", (*Server).listScopes)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, &refusal{status: http.StatusNotFound, code: 99991201, msg: "resource not find"})
 	})

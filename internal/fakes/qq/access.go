@@ -151,6 +151,12 @@ func opOf(r *http.Request) string {
 		return "gateway"
 	case strings.HasSuffix(r.URL.Path, "/files"):
 		return "files"
+	case strings.HasSuffix(r.URL.Path, "/stream_messages"):
+		return "stream"
+	case strings.HasSuffix(r.URL.Path, "/upload_prepare"):
+		return "prepare"
+	case strings.HasSuffix(r.URL.Path, "/upload_part_finish"):
+		return "part"
 	case r.Method == http.MethodPost:
 		return "messages"
 	}

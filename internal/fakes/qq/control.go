@@ -91,8 +91,19 @@ func (s *Server) emit(kind string, payload any) (id string) {
 		s.news.Tell()
 		return id
 	}
-	if ses := s.gateway.session; ses != nil && (kind != "INTERACTION_CREATE" || ses.intents&intentInteractions != 0) {
+	if ses := s.gateway.session; ses != nil && ses.intents&intentOf(kind) != 0 {
 		s.add(e)
 	}
 	return id
+}
+
+// intentOf is what a client has to ask for to get an event.
+func intentOf(kind string) int {
+	switch kind {
+	case "INTERACTION_CREATE":
+		return intentInteractions
+	case "GROUP_MEMBER_ADD", "GROUP_MEMBER_REMOVE":
+		return intentMembers
+	}
+	return intentGroups
 }

@@ -9,8 +9,8 @@ import (
 // Fault makes calls go wrong. The zero Status with no other field set is a
 // hang: the call is read and never answered.
 type Fault struct {
-	// Op to which it applies: messages ("" too), files, gateway, token, put,
-	// delete.
+	// Op to which it applies: messages ("" too), stream, files, prepare, part,
+	// "put part", gateway, token, put, delete.
 	Op       string
 	Times    int  // how many calls; 0 = one
 	Markdown bool // only messages of type 2

@@ -21,6 +21,7 @@ const (
 	opHello          = 10
 	opHeartbeatAck   = 11
 
+	intentMembers      = 1 << 24 // GROUP_MEMBER_EVENT, since August 2026
 	intentGroups       = 1 << 25
 	intentInteractions = 1 << 26
 
@@ -153,7 +154,7 @@ func (s *Server) identify(c *conn, data json.RawMessage) bool {
 	case ask.Intents <= 0:
 		c.close(4013, "invalid intents")
 		return false
-	case ask.Intents&^(intentGroups|intentInteractions) != 0:
+	case ask.Intents&^s.intents() != 0:
 		c.close(4014, "disallowed intents")
 		return false
 	}
@@ -167,6 +168,20 @@ func (s *Server) identify(c *conn, data json.RawMessage) bool {
 	}})
 	s.attach(c)
 	return true
+}
+
+// intents are those that the account was granted.
+func (s *Server) intents() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := intentGroups | intentInteractions
+	if s.store.policy.Members {
+		all |= intentMembers
+	}
+	if s.store.policy.NoPresses {
+		all &^= intentInteractions
+	}
+	return all
 }
 
 func (s *Server) resume(ctx context.Context, c *conn, data json.RawMessage) bool {

@@ -1,6 +1,7 @@
 package qq
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -19,15 +20,17 @@ const (
 )
 
 const (
-	maxLabel   = 10 // characters of a button
-	maxReplies = 5
-	maxNotify  = 60 // seconds
+	maxLabel  = 10 // characters of a button
+	maxNotify = 60 // seconds
 	// maxText is the longest text in runes. The platform documents that there
-	// is a limit (code 40054007) and not which; public bots use 4000 to 5000
-	// (read November 2026).
-	maxText     = 4000
-	directReply = 60 * time.Minute
-	groupReply  = 5 * time.Minute
+	// is a limit (codes 40054007, 40054018) and not which; public bots use 4000
+	// to 5000, one that tried found none and clients that fold what is longer
+	// than 15000 (read November 2026).
+	maxText = 4000
+	// recallTime is how long a message can be taken back
+	// (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, July 2026, read November
+	// 2026).
+	recallTime = 2 * time.Minute
 )
 
 // outgoing is the body of a message, with all fields that clients of the
@@ -40,13 +43,28 @@ type outgoing struct {
 	Seq      *uint32   `json:"msg_seq"`
 	Markdown *markdown `json:"markdown"`
 	Keyboard *keyboard `json:"keyboard"`
-	Media    *struct {
+	Quotes   *struct {
+		ID string `json:"message_id"`
+	} `json:"message_reference"`
+	Media *struct {
 		Info string `json:"file_info"`
 	} `json:"media"`
 	Notify *struct {
 		Type   int `json:"input_type"`
 		Second int `json:"input_second"`
 	} `json:"input_notify"`
+	Wakeup bool `json:"is_wakeup"`
+	asPython
+}
+
+// asPython is what the platform's Python SDK (github.com/tencent-connect/botpy,
+// botpy/api.py) sends along: the openid of the path, and what it has no value
+// for as null.
+type asPython struct {
+	Group string `json:"group_openid"`
+	Open  string `json:"openid"`
+	Embed any    `json:"embed"`
+	Ark   any    `json:"ark"`
 }
 
 type markdown struct {
@@ -95,6 +113,11 @@ func (s *Server) target(r *http.Request) (*room, *refusal) {
 		prefix = groups
 	}
 	if found := s.rooms[prefix+r.PathValue("id")]; found != nil {
+		if found.gone && prefix == groups {
+			return nil, bad(40034101, "机器人非群成员")
+		} else if found.gone {
+			return nil, bad(40054004, "无好友关系")
+		}
 		return found, nil
 	}
 	if prefix == groups {
@@ -114,11 +137,14 @@ func (s *Server) postMessage(r *http.Request, body []byte) (any, *refusal) {
 	if e != nil {
 		return nil, e
 	}
-	m := &Message{Chat: room.id, Text: out.Content}
+	m := &Message{Chat: room.id, Text: out.Content, at: s.opts.Now()}
+	if out.Quotes != nil {
+		m.Quotes = out.Quotes.ID
+	}
 	for _, check := range []func() *refusal{
 		func() *refusal { return s.tooFast(room) },
 		func() *refusal { return s.content(room, &out, m) },
-		func() *refusal { return s.window(room, &out, m) },
+		func() *refusal { return s.window(room, reply{out.MsgID, out.EventID, out.Seq}, m) },
 	} {
 		if e := check(); e != nil {
 			return nil, e
@@ -144,6 +170,9 @@ var address = regexp.MustCompile(`(?i)\b[a-z0-9-]+\.(?:com|org|net|cn|io|dev|exa
 // content checks what a message is made of and fills in what is shown.
 func (s *Server) content(room *room, out *outgoing, m *Message) *refusal {
 	text := out.Content
+	if out.Wakeup || out.Embed != nil || out.Ark != nil {
+		return bad(22006, "消息类型与内容不匹配") // not granted to this account
+	}
 	switch out.Type {
 	case typeText:
 		if strings.TrimSpace(out.Content) == "" {
@@ -155,7 +184,7 @@ func (s *Server) content(room *room, out *outgoing, m *Message) *refusal {
 	case typeMarkdown:
 		switch {
 		case !s.opts.Markdown:
-			return bad(50056, "不允许发送原生 markdown")
+			return bad(cmp.Or(s.store.policy.NoMarkdown, 50056), "不允许发送原生 markdown")
 		case out.Markdown == nil || strings.TrimSpace(out.Markdown.Content) == "":
 			return bad(50055, "无效的 markdown content")
 		case out.Content != "" || out.Media != nil:
@@ -180,11 +209,26 @@ func (s *Server) content(room *room, out *outgoing, m *Message) *refusal {
 	default:
 		return bad(340069, "消息类型无效")
 	}
+	return s.wording(text)
+}
+
+// wording refuses what is too long, and addresses that were not registered; it
+// names the first.
+func (s *Server) wording(text string) *refusal {
 	if n := utf8.RuneCountInString(text); n > maxText {
 		return bad(40054007, "消息长度超限: %d", n)
 	}
-	if !s.opts.URLs && address.MatchString(text) {
-		return bad(40054010, "消息发送失败, 不允许发送url %s", address.FindString(text))
+	if s.opts.URLs {
+		return nil
+	}
+	for _, found := range address.FindAllString(text, -1) {
+		if slices.Contains(s.store.policy.Hosts, strings.ToLower(found)) {
+			continue
+		}
+		if s.store.policy.Silent {
+			return bad(40054010, "不允许发送 URL")
+		}
+		return bad(40054010, "消息发送失败, 不允许发送url %s", found)
 	}
 	return nil
 }
@@ -233,77 +277,6 @@ func (m *Message) keyboard(k *keyboard) *refusal {
 	return nil
 }
 
-// window finds what a message replies to and counts it.
-func (s *Server) window(room *room, out *outgoing, m *Message) *refusal {
-	seq := uint32(1)
-	if out.Seq != nil {
-		seq = *out.Seq
-	}
-	m.ReplyTo, m.Seq = out.MsgID+out.EventID, seq
-	switch {
-	case out.MsgID != "" && out.EventID != "":
-		return bad(12002, "RequestInvalid: msg_id and event_id")
-	case m.ReplyTo == "":
-		return s.active(room)
-	}
-	w := room.windows[m.ReplyTo]
-	life := directReply
-	if strings.HasPrefix(room.id, groups) {
-		life = groupReply
-	}
-	switch {
-	case w == nil || w.event != (out.EventID != ""):
-		if out.EventID != "" {
-			return bad(40034025, "请求参数event_id无效")
-		}
-		return bad(40034024, "请求参数msg_id无效或越权")
-	case w.seqs[seq]:
-		return bad(40054005, "消息被去重，请检查请求msgseq")
-	case s.opts.Now().Sub(w.at) > life:
-		return bad(40034005, "回复消息msg_id已过期")
-	case w.count >= maxReplies:
-		return &refusal{Status: http.StatusTooManyRequests, Code: 22009, Text: "msg limit exceed"}
-	}
-	w.count++
-	w.seqs[seq] = true
-	return nil
-}
-
-// active counts a message that replies to nothing.
-func (s *Server) active(room *room) *refusal {
-	if room.closed {
-		if strings.HasPrefix(room.id, groups) {
-			return bad(40034105, "主动消息失败, 无权限")
-		}
-		return bad(40034102, "主动消息失败, 无权限")
-	}
-	if month := s.opts.Now().UTC().Add(8 * time.Hour).Format("2006-01"); month != room.month {
-		room.month, room.active = month, 0
-	}
-	if room.active >= s.opts.Active {
-		return &refusal{Status: http.StatusTooManyRequests, Code: 22009, Text: "msg limit exceed"}
-	}
-	room.active++
-	return nil
-}
-
-// tooFast applies the documented rates: 20 a minute in a group, 5 a second in
-// a private chat (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, read November
-// 2026).
-func (s *Server) tooFast(r *room) *refusal {
-	if !s.opts.Rates {
-		return nil
-	}
-	each, size := 5.0, 5.0
-	if strings.HasPrefix(r.id, groups) {
-		each, size = 20.0/60, 20
-	}
-	if wait := r.rate.Take(s.opts.Now(), each, size); wait > 0 {
-		return &refusal{Status: http.StatusTooManyRequests, Code: 20028, Text: "ChannelHitWriteRateLimit", RetryAfter: int(wait) + 1}
-	}
-	return nil
-}
-
 func (s *Server) deleteMessage(r *http.Request, _ []byte) (any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,6 +287,9 @@ func (s *Server) deleteMessage(r *http.Request, _ []byte) (any, *refusal) {
 	at := slices.IndexFunc(room.messages, func(m *Message) bool { return m.ID == r.PathValue("message") })
 	if at < 0 {
 		return nil, bad(306002, "msgid error")
+	}
+	if s.opts.Now().Sub(room.messages[at].at) > recallTime {
+		return nil, bad(40064004, "已超出消息撤回时限")
 	}
 	room.messages = slices.Delete(room.messages, at, at+1)
 	s.news.Tell()

@@ -60,7 +60,8 @@ func (s *Server) Say(m Said) string {
 	if openid, ok := strings.CutPrefix(r.id, groups); ok {
 		kind = "GROUP_AT_MESSAGE_CREATE"
 		d["group_openid"], d["content"] = openid, " "+m.Text
-		d["author"] = map[string]any{"id": m.From, "member_openid": m.From}
+		who := s.member(m.From)
+		d["author"] = map[string]any{"id": who, "member_openid": who}
 		if m.All {
 			kind, d["content"] = "GROUP_MESSAGE_CREATE", m.Text
 		}
@@ -149,7 +150,7 @@ func (s *Server) press(r *room, m *Message, from string, b Button) string {
 		"data": map[string]any{"type": 11, "resolved": map[string]any{"button_data": b.Data, "button_id": b.id, "user_id": from}},
 	}
 	if openid, ok := strings.CutPrefix(r.id, groups); ok {
-		d["chat_type"], d["scene"], d["group_openid"], d["group_member_openid"] = 1, "group", openid, from
+		d["chat_type"], d["scene"], d["group_openid"], d["group_member_openid"] = 1, "group", openid, s.member(from)
 	} else {
 		d["chat_type"], d["scene"], d["user_openid"] = 2, "c2c", strings.TrimPrefix(r.id, direct)
 	}
@@ -178,9 +179,80 @@ func (s *Server) Befriend(chat string) string {
 	return s.relate(chat, "FRIEND_ADD", "GROUP_ADD_ROBOT", false)
 }
 
+// member is a person's openid in groups: the same as in private chats, as
+// people have seen (github.com/tencent-connect/botpy/issues/191), or another, as
+// the page on ids says.
+func (s *Server) member(from string) string {
+	if s.store.policy.SceneIDs && s.rooms[direct+from] != nil {
+		return "INGROUP" + from
+	}
+	return from
+}
+
+// MemberID is the openid under which a person is seen in groups.
+func (s *Server) MemberID(openid string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.member(openid)
+}
+
+// Join lets a person into a group, Leave lets one leave
+// (GROUP_MEMBER_ADD and GROUP_MEMBER_REMOVE, since August 2026).
+func (s *Server) Join(chat, openid string) string { return s.members(chat, openid, "GROUP_MEMBER_ADD") }
+
+// Leave lets a person leave a group.
+func (s *Server) Leave(chat, openid string) string {
+	return s.members(chat, openid, "GROUP_MEMBER_REMOVE")
+}
+
+func (s *Server) members(chat, openid, kind string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room(chat)
+	who := s.member(openid)
+	return s.emit(kind, map[string]any{
+		"group_openid": strings.TrimPrefix(chat, groups), "member_openid": who, "user_openid": who, "timestamp": s.opts.Now().Unix(),
+	})
+}
+
+// Unfriend removes the bot: FRIEND_DEL, or GROUP_DEL_ROBOT for a group. told is
+// false when the bot is not connected while it happens.
+func (s *Server) Unfriend(chat string, told bool) {
+	s.mu.Lock()
+	r := s.room(chat)
+	r.gone = true
+	s.mu.Unlock()
+	if told {
+		s.relate(chat, "FRIEND_DEL", "GROUP_DEL_ROBOT", true)
+	}
+}
+
 // Refuse switches active messages off, Accept on again.
 func (s *Server) Refuse(chat string) string {
+	if s.switched(chat) {
+		return s.refuseBySwitch(chat)
+	}
 	return s.relate(chat, "C2C_MSG_REJECT", "GROUP_MSG_REJECT", true)
+}
+
+func (s *Server) switched(chat string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.policy.Switch && strings.HasPrefix(chat, direct)
+}
+
+// refuseBySwitch tells it as an interaction. What else stands in it is not
+// documented.
+func (s *Server) refuseBySwitch(chat string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room(chat).closed = true
+	return s.emit("INTERACTION_CREATE", map[string]any{
+		"id": fmt.Sprintf("30540ff7-9d8f-4737-83f1-%012d", s.store.number()), "type": 18, "version": 1,
+		"application_id": s.opts.AppID, "timestamp": s.opts.Now().Format(time.RFC3339),
+		"chat_type": 2, "scene": "c2c", "user_openid": strings.TrimPrefix(chat, direct),
+		"data": map[string]any{"type": 18, "resolved": map[string]any{}},
+	})
 }
 
 // Accept switches active messages on.
@@ -193,6 +265,7 @@ func (s *Server) relate(chat, private, group string, closed bool) string {
 	defer s.mu.Unlock()
 	r := s.room(chat)
 	r.closed = closed
+	r.gone = r.gone && closed
 	openid, isGroup := strings.CutPrefix(chat, groups)
 	kind, d := private, map[string]any{"openid": strings.TrimPrefix(chat, direct), "timestamp": s.opts.Now().Unix()}
 	if isGroup {

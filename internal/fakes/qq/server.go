@@ -2,10 +2,12 @@
 // access tokens, the REST API of version 2, the gateway (WebSocket) and the
 // files of messages, and signed webhook calls. It refuses what the platform
 // refuses, with the platform's codes: wrong tokens, messages without a
-// window, the sixth reply, the same msg_seq twice, active messages over the
-// quota, native markdown and addresses without permission, files of the wrong
-// type. People act through Say, Press, Befriend and the like; Messages shows
-// what their chats show.
+// window, the fifth reply (in groups the sixth), the same msg_seq twice, active
+// messages over the day's quota, native markdown, streams and addresses without
+// permission, a stream that takes back what it said, files of the wrong type.
+// People act through Say, Press, Befriend and the like; Messages shows what
+// their chats show. Grant says what the account may do, and how the platform
+// behaves where the sources differ.
 //
 // It is stricter than the platform in one thing: an unknown field is an error.
 // It is checked by botgo, the platform's own SDK.
@@ -39,7 +41,7 @@ type Options struct {
 	AppID, Secret string
 	Markdown      bool          // native markdown and keyboards are allowed
 	URLs          bool          // addresses in texts are allowed
-	Active        int           // active messages a month for each chat; 0 = 4
+	Active        int           // active messages a day for each chat; 0 = 1000
 	Numbers       bool          // expires_in comes as a number
 	Heartbeat     time.Duration // that clients are told; 0 = 45 s
 	Delay         time.Duration // before an event is pushed
@@ -76,7 +78,7 @@ func New(o *Options) *Server {
 	}
 	s.opts.AppID = cmp.Or(s.opts.AppID, DefaultAppID)
 	s.opts.Secret = cmp.Or(s.opts.Secret, DefaultSecret)
-	s.opts.Active = cmp.Or(s.opts.Active, 4)
+	s.opts.Active = cmp.Or(s.opts.Active, maxActive)
 	s.opts.Heartbeat = cmp.Or(s.opts.Heartbeat, 45*time.Second)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
@@ -91,6 +93,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST /app/getAppAccessToken", s.giveToken)
 	s.mux.HandleFunc("GET /websocket", s.serveGateway)
 	s.mux.HandleFunc("GET /download/{id}/{name}", s.serveFile)
+	s.mux.HandleFunc("PUT /parts/{upload}/{part}", s.takePart)
 	for pattern, fn := range map[string]func(*Server, *http.Request, []byte) (any, *refusal){
 		"GET /gateway":                                 (*Server).getGateway,
 		"GET /gateway/bot":                             (*Server).getGatewayBot,
@@ -99,8 +102,13 @@ func (s *Server) routes() {
 		"POST /v2/groups/{id}/messages":                (*Server).postMessage,
 		"DELETE /v2/users/{id}/messages/{message...}":  (*Server).deleteMessage,
 		"DELETE /v2/groups/{id}/messages/{message...}": (*Server).deleteMessage,
+		"POST /v2/users/{id}/stream_messages":          (*Server).postStream,
 		"POST /v2/users/{id}/files":                    (*Server).postFile,
 		"POST /v2/groups/{id}/files":                   (*Server).postFile,
+		"POST /v2/users/{id}/upload_prepare":           (*Server).prepareUpload,
+		"POST /v2/groups/{id}/upload_prepare":          (*Server).prepareUpload,
+		"POST /v2/users/{id}/upload_part_finish":       (*Server).finishPart,
+		"POST /v2/groups/{id}/upload_part_finish":      (*Server).finishPart,
 		"PUT /interactions/{id}":                       (*Server).putInteraction,
 	} {
 		s.mux.HandleFunc(pattern, s.api(fn))
@@ -136,6 +144,7 @@ func (s *Server) Handler() http.Handler {
 type refusal struct {
 	Status     int
 	Code       int
+	ErrCode    int // 0: the same as Code
 	Text       string
 	RetryAfter int // seconds
 }
@@ -148,7 +157,7 @@ func refuse(w http.ResponseWriter, e *refusal) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(e.RetryAfter))
 	}
-	body := map[string]any{"message": e.Text, "code": e.Code, "err_code": e.Code, "trace_id": "fake0000000000000000000000000000"}
+	body := map[string]any{"message": e.Text, "code": e.Code, "err_code": cmp.Or(e.ErrCode, e.Code), "trace_id": "fake0000000000000000000000000000"}
 	answer(w, e.Status, body)
 }
 

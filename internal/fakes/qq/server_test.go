@@ -139,7 +139,13 @@ func TestRefusals(t *testing.T) {
 		{files, `{"file_type":1}`, 12002},
 		{files, `{"file_type":1,"file_data":"eA=="}`, 304083},
 		{files, `{"file_type":1,"file_data":"not base64"}`, 304082},
-		{files, `{"file_type":1,"url":"http://127.0.0.1:1/x"}`, 304082},
+		{files, `{"file_type":1,"url":"http://127.0.0.1:1/x"}`, 850026},
+		{files, `{"upload_id":"none"}`, 12002},
+		{files, `{"file_type":4,"file_name":"a","file_data":"` + b64(strings.Repeat("x", 10<<20+1)) + `"}`, 850012},
+		// As the Python SDK writes them.
+		{togroup, `{"group_openid":"CROWD","msg_type":0,"content":"x","embed":null,"ark":null,"message_reference":null,"media":null,"msg_id":"` + inGroup + `","msg_seq":1,"event_id":null,"markdown":null,"keyboard":null}`, 0},
+		{files, `{"openid":"ANN","file_type":1,"url":"http://127.0.0.1:1/x","srv_send_msg":false}`, 850026},
+		{togroup, `{"content":"x","is_wakeup":true}`, 22006},
 		{"PUT /interactions/none", `{"code":0}`, 12002},
 		{"DELETE /v2/users/ANN/messages/none", ``, 306002},
 	} {
@@ -158,7 +164,7 @@ func TestRefusals(t *testing.T) {
 
 func TestWindowsAndQuota(t *testing.T) {
 	now := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
-	s, b := newBot(t, &fake.Options{Now: func() time.Time { return now }})
+	s, b := newBot(t, &fake.Options{Active: 4, Now: func() time.Time { return now }})
 	send := func(chat, id string, seq int) int {
 		kind, openid, _ := strings.Cut(chat, ":")
 		path := map[string]string{"c2c": "users", "group": "groups"}[kind]
@@ -166,14 +172,15 @@ func TestWindowsAndQuota(t *testing.T) {
 	}
 	for chat, life := range map[string]time.Duration{ann: time.Hour, crowd: 5 * time.Minute} {
 		began := now
+		most := map[string]int{ann: 4, crowd: 5}[chat]
 		id := s.Say(fake.Said{Chat: chat, From: "M", Text: "hi"})
-		for seq := range 5 {
+		for seq := range most {
 			if code := send(chat, id, seq+1); code != 0 {
 				t.Errorf("%s: reply %d: %d", chat, seq, code)
 			}
 		}
-		if code := send(chat, id, 6); code != 22009 || s.Replies(chat, id) != 5 {
-			t.Errorf("%s: sixth reply: %d", chat, code)
+		if code := send(chat, id, 6); code != 40034128 || s.Replies(chat, id) != most {
+			t.Errorf("%s: one reply too many: %d", chat, code)
 		}
 		id = s.Say(fake.Said{Chat: chat, From: "M", Text: "hi"})
 		now = began.Add(life)
@@ -191,13 +198,16 @@ func TestWindowsAndQuota(t *testing.T) {
 			t.Errorf("active message %d: %d", i, code)
 		}
 	}
-	now = now.Add(61 * time.Minute) // a new month in China
+	if code := send(bob, "", 1); code != 40034100 {
+		t.Errorf("over the day's quota: %d", code)
+	}
+	now = now.Add(61 * time.Minute) // a new day in China
 	if code := send(bob, "", 1); code != 0 || s.ActiveUsed(bob) != 1 {
-		t.Errorf("next month: %d", code)
+		t.Errorf("next day: %d", code)
 	}
 	s.Refuse(bob)
 	s.Refuse(crowd)
-	if a, b := send(bob, "", 1), send(crowd, "", 1); a != 40034102 || b != 40034105 {
+	if a, b := send(bob, "", 1), send(crowd, "", 1); a != 40054013 || b != 40034105 {
 		t.Errorf("closed: %d and %d", a, b)
 	}
 }
@@ -223,15 +233,19 @@ func TestTokens(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	now := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
-	_, b := newBot(t, &fake.Options{Rates: true, Active: 1000, Now: func() time.Time { return now }})
+	s, b := newBot(t, &fake.Options{Rates: true, Now: func() time.Time { return now }})
 	const to = "POST /v2/groups/CROWD/messages"
 	for i := range 20 {
 		if r := b.call(to, `{"content":"x"}`); r.Code != 0 {
 			t.Fatalf("message %d: %+v", i, r)
 		}
 	}
-	if r := b.call(to, `{"content":"x"}`); r.Code != 20028 || r.Status != 429 || r.After == "" {
+	if r := b.call(to, `{"content":"x"}`); r.Code != 22009 || r.Status != 429 {
 		t.Fatalf("the 21st: %+v", r)
+	}
+	s.Grant(fake.Policy{TooFast: 20028})
+	if r := b.call(to, `{"content":"x"}`); r.Code != 20028 || r.Status != 429 || r.After == "" {
+		t.Fatalf("the 22nd: %+v", r)
 	}
 	now = now.Add(4 * time.Second)
 	if r := b.call(to, `{"content":"x"}`); r.Code != 0 {

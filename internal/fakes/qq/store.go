@@ -33,6 +33,9 @@ type Message struct {
 	ReplyTo  string // message or event id; "" for an active message
 	Seq      uint32
 	Index    string // with which a quote refers to it (Said.Quote)
+	Quotes   string // id of the message that it quotes
+	Stream   string // state of a streamed message: "open", "closed", "expired"; "" for others
+	at       time.Time
 }
 
 // room is one chat.
@@ -40,11 +43,13 @@ type room struct {
 	id       string
 	name     string
 	closed   bool // no active messages
+	gone     bool // no friend, or not a member any more
 	windows  map[string]*window
-	month    string
-	active   int
+	day      string
+	active   int // messages of that day
 	last     int // number of the last message of people
 	messages []*Message
+	streams  map[string]*stream
 	rate     trouble.Bucket
 }
 
@@ -62,18 +67,21 @@ type store struct {
 	faults   trouble.List[Fault]
 	files    map[string]File // by number, for downloads
 	uploads  map[string]upload
-	presses  map[string]bool // true: answered
+	parted   map[string]*parted // by upload_id
+	presses  map[string]bool    // true: answered
+	policy   Policy
 	numbered int
 }
 
 // upload is an upload that waits for its message.
 type upload struct {
+	kind  int
 	file  File
 	group bool
 }
 
 func newStore() store {
-	return store{calls: map[string]int{}, files: map[string]File{}, uploads: map[string]upload{}, presses: map[string]bool{}}
+	return store{calls: map[string]int{}, files: map[string]File{}, uploads: map[string]upload{}, parted: map[string]*parted{}, presses: map[string]bool{}}
 }
 
 func (st *store) number() int {
@@ -87,6 +95,7 @@ func (s *Server) Messages(chat string) (shown []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.rooms[chat]; r != nil {
+		r.expire(s.opts.Now())
 		for _, m := range r.messages {
 			shown = append(shown, *m)
 		}
@@ -112,7 +121,7 @@ func (s *Server) Answered(press string) bool {
 	return s.store.presses[press]
 }
 
-// ActiveUsed is how many active messages a chat got this month.
+// ActiveUsed is how many active messages a chat got today.
 func (s *Server) ActiveUsed(chat string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,6 +18,13 @@ type draft struct {
 	until  time.Time
 }
 
+// streams is what a chat knows of replies that are being written.
+type streams struct {
+	draft  draft
+	drafts trouble.Bucket
+	edits  edits
+}
+
 const draftLife = 30 * time.Second
 
 // What people measured of drafts: some 25 at once pass, and a sustained pace of
@@ -51,18 +58,15 @@ func sendMessageDraft(s *Server, req *request) (any, *apiError) {
 		return nil, badRequest("message thread not found")
 	}
 	if s.opts.Rates {
-		if r.drafts.Take(s.opts.Now(), draftPerSecond, draftBurst) > 0 {
+		if r.streams.drafts.Take(s.opts.Now(), draftPerSecond, draftBurst) > 0 {
 			return nil, s.floods(draftWait)
 		}
 	}
 	if text == "" {
 		text = "Thinking…"
 	}
-	r.draft = draft{id: id, thread: thread, text: text, until: s.opts.Now().Add(draftLife)}
-	if s.opts.Ways.OnDraft != nil {
-		s.opts.Ways.OnDraft(r.id, text)
-	}
-	s.news.Tell()
+	r.streams.draft = draft{id: id, thread: thread, text: text, until: s.opts.Now().Add(draftLife)}
+	s.tell(&Message{Chat: r.id, Thread: int(thread), Kind: "draft", Text: text, Source: req.params["text"]})
 	return true, nil
 }
 
@@ -71,10 +75,10 @@ func (s *Server) Draft(chat int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.room(chat)
-	if !s.opts.Now().Before(r.draft.until) {
+	if !s.opts.Now().Before(r.streams.draft.until) {
 		return ""
 	}
-	return r.draft.text
+	return r.streams.draft.text
 }
 
 // edits are the edits of a chat. Telegram does not say how many it takes; people
@@ -104,14 +108,14 @@ func (s *Server) editsTooFast(r *room) *apiError {
 		return nil
 	}
 	now := s.opts.Now()
-	if now.Before(r.edits.until) {
-		return s.floods(int(r.edits.until.Sub(now).Seconds()) + 1)
+	if now.Before(r.streams.edits.until) {
+		return s.floods(int(r.streams.edits.until.Sub(now).Seconds()) + 1)
 	}
-	if r.edits.bucket.Take(now, editPerSecond, editBurst) > 0 {
+	if r.streams.edits.bucket.Take(now, editPerSecond, editBurst) > 0 {
 		waits := floodWaits()
-		wait := waits[min(r.edits.floods, len(waits)-1)]
-		r.edits.floods++
-		r.edits.until = now.Add(wait)
+		wait := waits[min(r.streams.edits.floods, len(waits)-1)]
+		r.streams.edits.floods++
+		r.streams.edits.until = now.Add(wait)
 		return s.floods(int(wait.Seconds()))
 	}
 	return s.tooFast(r, 1)

@@ -10,7 +10,7 @@ import (
 // Fault makes calls go wrong. The zero Code with no other field set is a hang:
 // the call is read and never answered.
 type Fault struct {
-	// Method to which it applies; "" = every method that sends ("send…"),
+	// Method to which it applies; "" = every method that sends a message,
 	// "*" = all.
 	Method string
 	Times  int // how many calls; 0 = one
@@ -66,7 +66,7 @@ func (f *Fault) matches(req *request) bool {
 	case "*":
 		return true
 	case "":
-		return strings.HasPrefix(req.method, "send") && req.method != "sendChatAction"
+		return strings.HasPrefix(req.method, "send") && req.method != "sendChatAction" && req.method != "sendMessageDraft"
 	}
 	return strings.EqualFold(f.Method, req.method)
 }

@@ -106,6 +106,21 @@ func TestGrammyText(t *testing.T) {
 	g.end()
 }
 
+// A draft stands in the chat until a message comes, and is none; menus have a
+// language.
+func TestGrammyDraftsAndMenus(t *testing.T) {
+	g := startGrammy(t)
+	g.s.Say(fake.Said{From: ann, Text: "draft"})
+	g.wait(func(shown []fake.Message) bool { return len(shown) == 0 && g.s.Draft(ann) == "half of it" })
+	if got := g.tell(1, fake.Said{Text: "menu"})[0].Text; got != "1 帮助, 0" {
+		t.Errorf("menus: %q", got)
+	}
+	if got := g.s.Draft(ann); got != "" {
+		t.Errorf("beside the message stands the draft %q", got)
+	}
+	g.end()
+}
+
 // Files in, files and albums out.
 func TestGrammyFiles(t *testing.T) {
 	g := startGrammy(t)

@@ -8,7 +8,9 @@ import (
 	_ "image/jpeg" // photos are measured
 	_ "image/png"  // photos are measured
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -209,12 +211,31 @@ func getFile(s *Server, req *request) (any, *apiError) {
 	if !ok {
 		return nil, badRequest("invalid file_id")
 	}
-	if len(f.Data) > maxDownload {
+	place := "documents/" + id + path.Ext(f.Name)
+	if s.opts.Ways.Local != "" {
+		var e *apiError
+		if place, e = s.putLocal(place, f.Data); e != nil {
+			return nil, e
+		}
+	} else if len(f.Data) > maxDownload {
 		return nil, badRequest("file is too big")
 	}
-	return map[string]any{
-		"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data), "file_path": "documents/" + id + path.Ext(f.Name),
-	}, nil
+	return map[string]any{"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data), "file_path": place}, nil
+}
+
+// putLocal puts a file into the bot's folder, as a server with --local does, and
+// returns the absolute path
+// (https://core.telegram.org/bots/api#using-a-local-bot-api-server, read
+// November 2026). Such a server hands no files out.
+func (s *Server) putLocal(name string, data []byte) (string, *apiError) {
+	at := filepath.Join(s.opts.Ways.Local, s.opts.Token, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
+		return "", &apiError{Code: http.StatusInternalServerError, Text: "Internal Server Error: " + err.Error()}
+	}
+	if err := os.WriteFile(at, data, 0o640); err != nil {
+		return "", &apiError{Code: http.StatusInternalServerError, Text: "Internal Server Error: " + err.Error()}
+	}
+	return at, nil
 }
 
 func (s *Server) serveFile(w http.ResponseWriter, name string) {
@@ -222,7 +243,7 @@ func (s *Server) serveFile(w http.ResponseWriter, name string) {
 	s.mu.Lock()
 	f, ok := s.store.files[id]
 	s.mu.Unlock()
-	if !ok || len(f.Data) > maxDownload {
+	if !ok || len(f.Data) > maxDownload || s.opts.Ways.Local != "" {
 		refuse(w, &apiError{Code: http.StatusNotFound, Text: "Not Found"})
 		return
 	}

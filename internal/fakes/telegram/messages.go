@@ -49,7 +49,7 @@ func methods() map[string]method {
 
 func (s *Server) getMe() map[string]any {
 	me := s.me()
-	me["can_join_groups"], me["can_read_all_group_messages"], me["supports_inline_queries"] = true, !s.opts.Ways.Privacy, false
+	me["can_join_groups"], me["can_read_all_group_messages"], me["supports_inline_queries"] = !s.opts.Ways.NoGroups, !s.opts.Ways.Privacy, false
 	return me
 }
 
@@ -150,7 +150,7 @@ func sendMessage(s *Server, req *request) (any, *apiError) {
 	if m.Text == "" {
 		return nil, badRequest("message text is empty")
 	}
-	if m.Preview, e = req.preview(m); e != nil {
+	if e := s.preview(req, m); e != nil {
 		return nil, e
 	}
 	if e := s.tooFast(r, 1); e != nil {
@@ -160,29 +160,6 @@ func sendMessage(s *Server, req *request) (any, *apiError) {
 	m.ID = r.last
 	s.apply(r, m)
 	return s.messageJSON(m), nil
-}
-
-// preview is the address that Telegram fetches, to show a preview of it below a
-// text: the first, unless the bot declines
-// (https://core.telegram.org/bots/api#linkpreviewoptions, read November 2026).
-func (req *request) preview(m *Message) (string, *apiError) {
-	var o struct {
-		Disabled bool `json:"is_disabled"`
-	}
-	if e := req.object("link_preview_options", &o); e != nil || o.Disabled {
-		return "", e
-	}
-	for _, e := range m.Entities {
-		if e.Type == "text_link" {
-			return e.URL, nil
-		}
-	}
-	for _, e := range detect(m.Text) {
-		if e.Type == "url" {
-			return marks.FindString(m.Text[strings.Index(m.Text, "http"):]), nil
-		}
-	}
-	return "", nil
 }
 
 // mine finds the bot's message that a call is about. In a server that forgets,
@@ -218,7 +195,7 @@ func editMessageText(s *Server, req *request) (any, *apiError) {
 	if m.Keyboard, e = req.keyboard(); e != nil {
 		return nil, e
 	}
-	if m.Preview, e = req.preview(&m); e != nil {
+	if e := s.preview(req, &m); e != nil {
 		return nil, e
 	}
 	switch {

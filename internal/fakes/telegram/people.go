@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"magpie/internal/fakes/trouble"
 )
@@ -34,9 +35,8 @@ type room struct {
 	messages map[int]*Message
 	order    []int // ids of the bot's messages
 	rate     trouble.Bucket
-	drafts   trouble.Bucket
-	draft    draft
-	edits    edits
+	streams  streams
+	said     map[int]map[string]any // messages of people, for quotes
 }
 
 // AddPerson makes a user who has started the bot.
@@ -71,15 +71,9 @@ func (s *Server) Shut(chat int64, reason string) {
 	defer s.mu.Unlock()
 	r := s.room(chat)
 	status := map[bool]string{true: "member", false: "kicked"}
-	member := func(in bool) any {
-		return map[string]any{"user": s.me(), "status": status[in]}
-	}
 	was := r.closed == ""
 	r.closed = reason
-	s.push("my_chat_member", map[string]any{
-		"chat": s.chatJSON(r), "from": s.userJSON(chat), "date": s.opts.Now().Unix(),
-		"old_chat_member": member(was), "new_chat_member": member(reason == ""),
-	})
+	s.push("my_chat_member", s.membership(r, change{by: chat, who: s.me(), was: status[was], is: status[reason == ""]}))
 }
 
 // Migrate turns a group into a supergroup with another id, as Telegram does
@@ -142,7 +136,10 @@ func (s *Server) Say(m Said) int {
 			}
 		}
 		maps.Copy(msg, m.Fields)
-		s.push("message", msg)
+		s.keepSaid(r, msg)
+		if s.shows(r, m) {
+			s.push("message", msg)
+		}
 	}
 	return first
 }
@@ -154,15 +151,44 @@ func (s *Server) personal(r *room, m Said, id int) map[string]any {
 		msg["message_thread_id"], msg["is_topic_message"] = m.Thread, true
 	}
 	if m.ReplyTo != 0 {
-		quoted := map[string]any{"message_id": m.ReplyTo, "chat": s.chatJSON(r), "date": s.opts.Now().Unix()}
-		if old := r.messages[m.ReplyTo]; old != nil {
-			quoted["from"], quoted["text"] = s.me(), old.Text
-		} else {
-			quoted["from"], quoted["text"] = s.userJSON(m.From), "an earlier message"
-		}
-		msg["reply_to_message"] = quoted
+		msg["reply_to_message"] = s.quoted(r, m)
 	}
 	return msg
+}
+
+// quoted is the message that is replied to, whole, but without what it replies
+// to itself (https://core.telegram.org/bots/api#message, read November 2026).
+func (s *Server) quoted(r *room, m Said) map[string]any {
+	if old := r.messages[m.ReplyTo]; old != nil {
+		return s.messageJSON(old)
+	}
+	if said := r.said[m.ReplyTo]; said != nil {
+		said = maps.Clone(said)
+		delete(said, "reply_to_message")
+		return said
+	}
+	return map[string]any{
+		"message_id": m.ReplyTo, "chat": s.chatJSON(r), "date": s.opts.Now().Unix(),
+		"from": s.userJSON(m.From), "text": "an earlier message",
+	}
+}
+
+func (s *Server) keepSaid(r *room, msg map[string]any) {
+	if s.opts.Forget {
+		return
+	}
+	if r.said == nil {
+		r.said = map[int]map[string]any{}
+	}
+	r.said[msg["message_id"].(int)] = msg
+}
+
+// shows: with privacy mode a bot is shown of groups only what mentions it or
+// replies to it, and commands (https://core.telegram.org/bots/features#privacy-mode,
+// read November 2026).
+func (s *Server) shows(r *room, m Said) bool {
+	return !s.opts.Ways.Privacy || r.kind == "private" || r.messages[m.ReplyTo] != nil ||
+		strings.HasPrefix(m.Text, "/") || strings.Contains(m.Text, "@"+s.opts.Username)
 }
 
 // Edit lets a person change a message of theirs.

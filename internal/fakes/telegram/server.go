@@ -43,8 +43,8 @@ type Options struct {
 	Client   *http.Client     // delivers webhooks; nil = http.DefaultClient
 	Retry    time.Duration    // pause before a webhook call is repeated; 0 = 1 s
 	Now      func() time.Time // nil = time.Now
-	// OnMessage is told of each message of the bot that is sent or edited, in
-	// order, while the Server is locked: it must be quick and must not call
+	// OnMessage is told of each message of the bot that is sent or edited, and of
+	// each draft (Kind "draft", without an ID), in order, while the Server is locked: it must be quick and must not call
 	// the Server.
 	OnMessage func(Message)
 	Ways      Ways
@@ -54,11 +54,11 @@ type Options struct {
 type Ways struct {
 	Old      bool   // a Bot API server from before 9.3, which knows no drafts
 	NoDrafts bool   // the bot may show no drafts, as before 9.5 without topics
+	NoGroups bool   // the bot cannot be added to groups
 	Privacy  bool   // of groups only what is meant for the bot is delivered
+	Admin    bool   // the bot is an administrator of its groups
 	Hasty    bool   // a poll is answered at once, whatever its timeout
 	Local    string // folder of a server with --local: files stand there
-	// OnDraft is told of each draft, as Options.OnMessage of each message.
-	OnDraft func(chat int64, text string)
 }
 
 // Server is one fake Telegram with one bot.

@@ -29,7 +29,6 @@ type Message struct {
 	ReplyTo  int
 	Edits    int
 	Album    string // media_group_id
-	Preview  string // address that Telegram has fetched for a preview
 	Kind     string // "text", or the kind of file: "photo", "document", …
 	File     *File
 }
@@ -56,6 +55,7 @@ type store struct {
 	last     int
 	menus    map[string][]Command // by scope and language
 	floods   int                  // calls that came too fast
+	fetched  []string             // addresses, for previews
 }
 
 func newStore() store {
@@ -98,6 +98,13 @@ func (s *Server) Requests(method string) []Call {
 	return s.store.calls.Kept(method)
 }
 
+// Fetched are the addresses that Telegram has fetched to show a preview of them.
+func (s *Server) Fetched() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.store.fetched...)
+}
+
 // Messages is what the bot has put into a chat, oldest first, with edits and
 // deletions applied; empty with Options.Forget.
 func (s *Server) Messages(chat int64) []Message {
@@ -137,7 +144,7 @@ func (s *Server) apply(r *room, m *Message) {
 		r.messages[m.ID] = m
 	}
 	if m.Edits == 0 {
-		r.draft = draft{} // a message takes its place
+		r.streams.draft = draft{} // a message takes its place
 	}
 	s.tell(m)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"magpie/chat"
+	"magpie/internal/proxy"
 	"magpie/tools"
 )
 
@@ -91,7 +92,7 @@ func New(o Options) *Client {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{
 			Timeout:       timeout,
-			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+			Transport:     &http.Transport{Proxy: proxy.Environment, DisableKeepAlives: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"magpie/agent/llm"
 	"magpie/chat"
+	"magpie/internal/proxy"
 )
 
 const (
@@ -60,21 +61,6 @@ type Options struct {
 	HTTP    *http.Client  // nil = one of its own
 }
 
-// idleConns is how many connections to the server are kept for the next
-// request: the standard two would have busy chats pay for a new one each time.
-const idleConns = 128
-
-// pool is the standard transport with room for many chats at once.
-func pool() http.RoundTripper {
-	tr, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return http.DefaultTransport
-	}
-	tr = tr.Clone()
-	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = idleConns, idleConns
-	return tr
-}
-
 // New returns a client whose errors name the provider and never show key.
 func New(name string, key chat.Secret, o Options) *Client {
 	if o.Timeout <= 0 {
@@ -83,7 +69,7 @@ func New(name string, key chat.Secret, o Options) *Client {
 	if o.Idle <= 0 {
 		o.Idle = maxIdle
 	}
-	own := http.Client{Transport: pool()}
+	own := http.Client{Transport: proxy.Transport("")}
 	if o.HTTP != nil {
 		own = *o.HTTP
 	}

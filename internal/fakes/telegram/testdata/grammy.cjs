@@ -23,6 +23,23 @@ bot.on("message:text", async (ctx) => {
     }
     return;
   }
+  if (ctx.message.text === "draft") {
+    try {
+      await ctx.api.sendMessageDraft(ctx.chat.id, 0, "no id");
+    } catch (e) {
+      if (!(e instanceof GrammyError)) throw e;
+      console.log("refused:", e.description);
+      await ctx.api.sendMessageDraft(ctx.chat.id, 7, "<i>half</i> of it", { parse_mode: "HTML" });
+    }
+    return;
+  }
+  if (ctx.message.text === "menu") {
+    await ctx.api.setMyCommands([{ command: "help", description: "帮助" }], { language_code: "zh" });
+    const zh = await ctx.api.getMyCommands({ language_code: "zh" });
+    const others = await ctx.api.getMyCommands();
+    await ctx.reply(`${zh.length} ${zh[0].description}, ${others.length}`);
+    return;
+  }
   await ctx.reply(`<b>echo</b>: ${ctx.message.text}`, {
     parse_mode: "HTML",
     reply_parameters: { message_id: ctx.message.message_id },

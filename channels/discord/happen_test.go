@@ -1,0 +1,137 @@
+package discord
+
+import (
+	"errors"
+	"testing"
+
+	"magpie/channels"
+	"magpie/chat"
+	fake "magpie/internal/fakes/discord"
+	"magpie/internal/kv"
+)
+
+// fresh is a guild that the bot was never in.
+func fresh(id string) fake.Guild {
+	return fake.Guild{ID: id, Name: "New", BotRole: id + "9", System: id + "2", Channels: []fake.Channel{
+		{ID: id + "1", Name: "general"}, {ID: id + "2", Name: "welcome"}, {ID: id + "3", Name: "third"},
+	}}
+}
+
+// A guild that adds the bot is told once: not at each connection, not after an
+// outage, and also when it happened while the bot was away. The guilds of the
+// very first connection are no news.
+func TestAddedToGuild(t *testing.T) {
+	w := newWorld(t, nil)
+	deps := channels.Deps{Table: &kv.Memory{}}
+	r := start(t, w.channel(t, deps), nil)
+	connected(t, w, 1)
+	w.AddGuild(fresh("40"))
+	in := r.Next(t)
+	if in.Happening != chat.Added || in.Addr != at("402") || in.Direct || in.Text != "" || in.ID == "" {
+		t.Errorf("got %+v", in)
+	}
+	w.Outage("40")
+	w.Expire() // a new session lists all guilds again
+	connected(t, w, 2)
+	w.Forbid("502", fake.SendMessages)
+	w.AddGuild(fresh("50"))
+	if in := r.Next(t); in.Happening != chat.Added || in.Addr != at("501") {
+		t.Errorf("where Discord's own channel is closed: %+v", in)
+	}
+	_ = r.Stop()
+	w.Expire()
+	w.RemoveGuild("40")
+	w.AddGuild(fresh("60"))
+	r = start(t, w.channel(t, deps), nil)
+	connected(t, w, 3)
+	if in := r.Next(t); in.Happening != chat.Added || in.Addr != at("602") {
+		t.Errorf("added while away: %+v", in)
+	}
+	w.RemoveGuild("50")
+	w.AddGuild(fresh("50"))
+	if in := r.Next(t); in.Happening != chat.Added || in.Addr != at("501") {
+		t.Errorf("added once more: %+v", in)
+	}
+	w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
+	if in := r.Next(t); in.Text != "end" {
+		t.Errorf("more news: %+v", in)
+	}
+}
+
+// What is taken back and changed is told, whether or not it was for the bot.
+func TestRecalledAndEdited(t *testing.T) {
+	w := newWorld(t, nil)
+	r := start(t, w.channel(t, channels.Deps{}), nil)
+	connected(t, w, 1)
+	var ids []string
+	for range 3 {
+		ids = append(ids, w.Say(fake.Said{From: ann, Channel: topic, Text: "talk"}))
+		if in := r.Next(t); in.Mentioned || in.Text != "talk" {
+			t.Errorf("got %+v", in)
+		}
+	}
+	w.Edit(topic, ids[0], "other talk")
+	if in := r.Next(t); !in.Edited || in.Mentioned || in.MessageID != ids[0] || in.Text != "other talk" {
+		t.Errorf("got %+v", in)
+	}
+	w.Delete(topic, ids[0])
+	w.Delete(topic, ids[1:]...)
+	for _, id := range ids {
+		in := r.Next(t)
+		if in.Happening != chat.Recalled || in.MessageID != id || in.Addr != (chat.Address{Channel: instance, Chat: crowd, Thread: topic}) || in.Text != "" {
+			t.Errorf("got %+v", in)
+		}
+	}
+	w.Delete(other, w.Say(fake.Said{From: "666", Channel: other, Text: "of a bot"})) // nobody heard anything there
+	w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
+	if in := r.Next(t); in.Text != "end" {
+		t.Errorf("got %+v", in)
+	}
+}
+
+// Who comes and goes is told in the channels that were heard, if the Server
+// Members Intent is on; else who comes, where Discord itself tells it.
+func TestWhoComesAndGoes(t *testing.T) {
+	for _, granted := range []bool{true, false} {
+		w := newWorld(t, &fake.Options{Members: granted})
+		w.AddGuild(fake.Guild{ID: "70", Name: "System", System: "701", Channels: []fake.Channel{{ID: "701", Name: "welcome"}, {ID: "702", Name: "talk"}}})
+		r := start(t, w.channel(t, channels.Deps{}), nil)
+		connected(t, w, 1)
+		w.Say(fake.Said{From: ann, Channel: "702", Text: "talk"})
+		r.Next(t)
+		w.Join(bob, "70")
+		where := map[bool]string{true: "702", false: "701"}[granted]
+		if in := r.Next(t); in.Happening != chat.Joined || in.From.ID != bob || in.From.Name != "Bob" || in.Addr != at(where) || in.Text != "" {
+			t.Errorf("granted %v: %+v", granted, in)
+		}
+		w.Leave(bob, "70")
+		if granted {
+			if in := r.Next(t); in.Happening != chat.Left || in.From.ID != bob || in.Addr != at("702") {
+				t.Errorf("got %+v", in)
+			}
+		}
+		w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
+		if in := r.Next(t); in.Text != "end" {
+			t.Errorf("granted %v: more news: %+v", granted, in)
+		}
+	}
+}
+
+// What is not stored comes again, and is told once.
+func TestNewsIsStoredFirst(t *testing.T) {
+	w := newWorld(t, nil)
+	tries := 0
+	r := start(t, w.channel(t, channels.Deps{}), func(in chat.Inbound) error {
+		if in.Happening == chat.Added {
+			if tries++; tries < 3 {
+				return errors.New("full")
+			}
+		}
+		return nil
+	})
+	connected(t, w, 1)
+	w.AddGuild(fresh("40"))
+	if in := r.Next(t); in.Happening != chat.Added || tries != 3 {
+		t.Errorf("got %+v after %d tries", in, tries)
+	}
+}
