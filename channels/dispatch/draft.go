@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,9 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 	}
 	if b.d.draftPause(b.addr) > 0 && !b.there() {
 		return b.preview(ctx, part)
+	}
+	if b.d.editPause(b.addr) == 0 {
+		return false // drafts were shown here, and are no longer
 	}
 	if b.ref.ID == "" && utf8.RuneCountInString(part) < draftMinimum {
 		return false // the next delta asks again
@@ -136,8 +140,12 @@ func (b *draft) put(ctx context.Context, text string) error {
 }
 
 func (b *draft) edit(ctx context.Context, msg chat.Outbound) error {
+	e, ok := b.d.ch.(channels.Editor)
+	if !ok { // it was one in an earlier life of the program
+		return &channels.Error{Channel: b.d.ch.Name(), Op: "edit", Kind: channels.Rejected, Err: errors.ErrUnsupported}
+	}
 	began := time.Now()
-	err := repeatable(b.d.ch.(channels.Editor).Edit(ctx, b.ref, msg))
+	err := repeatable(e.Edit(ctx, b.ref, msg))
 	if err == nil {
 		b.tempo.usual.Store(int64(time.Since(began)))
 	}

@@ -151,3 +151,55 @@ func TestPaceByChat(t *testing.T) {
 		}
 	})
 }
+
+// onlyDrafts is a platform that edits nothing, and shows no more drafts from a
+// moment on.
+type onlyDrafts struct {
+	*minimal
+	until time.Time
+}
+
+func (c onlyDrafts) Limits() channels.Limits {
+	lim := c.limits
+	lim.DraftIn = func(chat.Address) time.Duration {
+		if time.Now().Before(c.until) {
+			return time.Second
+		}
+		return 0
+	}
+	lim.DraftLife = 30 * time.Second
+	return lim
+}
+
+func (c onlyDrafts) Draft(_ context.Context, _ chat.Address, _, text string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begin("draft", text)
+}
+
+// Where nothing can be edited, drafts are all there is: when they end, the answer
+// comes whole, and no half of it before.
+func TestDraftsWithoutEdits(t *testing.T) {
+	for _, last := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			ch := onlyDrafts{newMinimal(channels.Limits{Text: 200}), time.Now().Add(last)}
+			if last == 0 {
+				ch.until = time.Now().Add(time.Hour)
+				ch.fail("draft", failure(channels.Rejected))
+			}
+			d := New(ch, &Options{Stream: true})
+			defer start(t, d)()
+			for n := range 6 {
+				d.Event(event(chat.TurnDelta, sentence+strings.Repeat("x", n)))
+				pass(time.Second)
+			}
+			if n := ch.log("send"); n != 0 {
+				t.Errorf("%d messages before the answer", n)
+			}
+			promptly(t, d, final("a", "the end"))
+			if diff := cmp.Diff([]string{"the end"}, texts(ch.visible())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
