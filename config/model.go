@@ -31,7 +31,7 @@ type Model struct {
 	Provider        string `oneof:"openai|anthropic|offline" required:"true"`
 	BaseURL         string
 	APIKey          chat.Secret
-	Proxy           string // as Channel.Proxy
+	Proxy           string        // as Channel.Proxy
 	Model           string        // the server's name of the model
 	ContextTokens   int           `min:"1"`
 	MaxOutputTokens int           `min:"1"`
