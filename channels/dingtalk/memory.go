@@ -33,6 +33,15 @@ const (
 	sentPrefix  = "sent."
 )
 
+// memory is what is remembered of messages.
+type memory struct {
+	heard    hearing
+	sent     sending
+	recalled recalled
+	presses  presses
+	types    fileTypes
+}
+
 // heardMessage is what is remembered of a message of a person, because DingTalk
 // may quote it by nothing but its id.
 type heardMessage struct {

@@ -2,6 +2,7 @@ package dingtalk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -42,8 +43,7 @@ func TestPressAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := second.Next(t)
-	want := chat.Press{ID: frame, Data: "deny:1", Message: ref.ID}
-	if in.Press == nil || *in.Press != want || in.Addr != at(crowd().Chat()) || in.Direct || !in.Mentioned || in.From.ID != bob().StaffID {
+	if in.Press == nil || in.Press.ID == "" || in.Press.Data != "deny:1" || in.Press.Message != ref.ID || in.Addr != at(crowd().Chat()) || in.Direct || !in.Mentioned || in.From.ID != bob().StaffID {
 		t.Errorf("got %+v, press %+v", in, in.Press)
 	}
 	channeltest.Eventually(t, "the press is acknowledged", func() bool { a, ok := w.Ack(frame); return ok && a.Code == 200 })
@@ -80,5 +80,66 @@ func TestPressForms(t *testing.T) {
 	}
 	if r.Skipped() != 2 {
 		t.Errorf("%d skipped, want 2", r.Skipped())
+	}
+}
+
+// press lets somebody press the button of a card.
+func (s *workshop) press(card string) (frame string) {
+	s.t.Helper()
+	frame, err := s.Press(ann().Chat(), card, "yes")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return frame
+}
+
+// A press that is pushed again, to this process or the next, is the same press;
+// one that is made again later, or on other buttons, is another.
+func TestPressAgain(t *testing.T) {
+	var table kv.Memory
+	tried := make(chan string, 1000)
+	s := &workshop{world: newWorld(t, nil), t: t, now: time.Unix(1_790_000_000, 0), judge: func(in chat.Inbound) error {
+		tried <- in.ID
+		return errors.New("not stored")
+	}}
+	s.cfg = withCards
+	s.again(&table)
+	msg := outbound(ann().Chat(), "Shall I?")
+	msg.Buttons = [][]chat.Button{{{Label: "好", Data: "yes"}}}
+	ref, err := s.receiving.Send(channeltest.Bounded(t), msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := s.press(ref.ID)
+	id := <-tried
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := s.Ack(refused); ok {
+		t.Fatalf("a press that was not stored was answered with %+v: it will not come again", a)
+	}
+	s.judge = nil
+	s.again(&table)
+	again := s.Redeliver()
+	if in := s.Next(t); len(again) != 1 || in.ID != id {
+		t.Fatalf("%q come again; it is %q, before %q", again, in.ID, id)
+	}
+	channeltest.Eventually(t, "it is acknowledged", func() bool { _, ok := s.Ack(again[0]); return ok })
+	s.press(ref.ID)
+	if in := s.Next(t); in.ID != id {
+		t.Errorf("a repeat soon after is %q, before %q", in.ID, id)
+	}
+	s.pass(pressAgain + time.Second)
+	s.press(ref.ID)
+	later := s.Next(t)
+	if later.ID == id {
+		t.Error("a press that is made again is taken for a repeat")
+	}
+	if err := s.Channel.(channels.Editor).Edit(channeltest.Bounded(t), ref, msg); err != nil {
+		t.Fatal(err)
+	}
+	s.press(ref.ID)
+	if in := s.Next(t); in.ID == id || in.ID == later.ID {
+		t.Errorf("a press on other buttons is %q", in.ID)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"magpie/channels"
 	"magpie/channels/render"
@@ -36,7 +37,11 @@ func (t *DingTalk) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 			return ref, err
 		}
 	}
-	return t.sendText(ctx, to, msg)
+	ref, err := t.sendText(ctx, to, msg)
+	if err == nil && msg.Final {
+		t.worked(ctx, to.chat, time.Time{})
+	}
+	return ref, err
 }
 
 // fits refuses what need not be tried.
@@ -56,7 +61,13 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 	if err != nil {
 		t.deps.Log.Warn("a session webhook cannot be looked up", "chat", msg.Addr.String(), "err", err)
 	}
-	if ok {
+	now := t.deps.Now()
+	switch {
+	case ok && now.Before(s.Slowed) && !to.reachable():
+		e := t.api.Fail("send", channels.RateLimited, errors.New("the session webhook takes nothing for a while"))
+		e.RetryAfter = s.Slowed.Sub(now)
+		return chat.MessageRef{}, e
+	case ok && !now.Before(s.Slowed):
 		key, err := t.viaSession(ctx, s, msg)
 		if err == nil {
 			t.sent.keep(ctx, to.chat, sentMessage{ID: bySession + msg.ID, Key: key, Start: start(markdown(msg.Text))})
@@ -74,9 +85,17 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 }
 
 // elsewhere reports whether a message that a webhook refused can go by the
-// robot API, and forgets a webhook that is gone. What DingTalk finds wrong with
-// the message itself or with the pace stays.
+// robot API, and forgets a webhook that is gone, or rests one that has had too
+// much. What DingTalk finds wrong with the message itself stays.
 func (t *DingTalk) elsewhere(ctx context.Context, to target, s session, err error) bool {
+	var no *refusal
+	if errors.As(err, &no) && no.slow() {
+		t.deps.Log.Info("a session webhook takes nothing for a while", "chat", to.chat, "dur", slowedFor)
+		if err := t.sessions.slow(ctx, to.chat, t.deps.Now().Add(slowedFor)); err != nil {
+			t.deps.Log.Warn("that is known until the restart only", "chat", to.chat, "err", err)
+		}
+		return to.reachable()
+	}
 	if kind := channels.KindOf(err); kind != channels.Rejected && kind != channels.Unauthorized {
 		return false
 	}
