@@ -230,7 +230,7 @@ func TestBareMentions(t *testing.T) {
 	edited.Edited = true
 	quote.ReplyTo = &chat.Quote{ID: "9"}
 	file.Attachments = []chat.Attachment{{Kind: chat.Image}}
-	news := h.ask("1", "/stop")
+	news := h.ask("1", "news")
 	news.Happening = "renamed"
 	for _, in := range []chat.Inbound{h.ask("1", " \n"), edited, quote, file, h.message("1", ""), news} {
 		h.give(in)
