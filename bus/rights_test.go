@@ -97,6 +97,7 @@ func TestRightsOfRoles(t *testing.T) {
 		{"$KV.state.channel.telegram.k", g},
 		{"$KV.state.drafts.k", g},
 		{"$KV.state.pairs.k", g + a},
+		{"$KV.state.pairs.room.k", g + a}, // the talk of groups
 		{"$KV.state.files.k", g + a},
 		{"$KV.state.jobs.k", g + a + c},
 		{"$KV.state.buttons.k", a + c},

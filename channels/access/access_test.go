@@ -24,6 +24,8 @@ func TestWhoIsHeard(t *testing.T) {
 	strangePress.From.ID = "9"
 	bot := direct("9", "hi")
 	bot.From.Bot = true
+	edited := inGroup("2", true)
+	edited.Edited = true
 	botIn := inGroup("9", true)
 	botIn.From.Bot = true
 	cron := direct("", "hi")
@@ -55,6 +57,7 @@ func TestWhoIsHeard(t *testing.T) {
 		{"group, off", Config{Allow: one, Group: "off"}, inGroup("1", true), false, 0},
 		{"group, bad word is strict", Config{Allow: one, Group: "opne"}, inGroup("1", false), false, 0},
 		{"stranger who mentions it in a group", Config{Allow: one, Pairing: true}, inGroup("2", true), false, 1},
+		{"stranger who changes such a mention", Config{Allow: one, Pairing: true}, edited, false, 0},
 		{"stranger in group: silence", Config{Allow: one, Pairing: true}, inGroup("2", false), false, 0},
 		{"stranger in open group: silence", Config{Pairing: true, Group: "open"}, inGroup("2", false), false, 0},
 		{"group listed", Config{Allow: one, Groups: []string{"c1"}}, inGroup("1", true), true, 0},

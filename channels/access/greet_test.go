@@ -199,6 +199,9 @@ func TestGreetingInPrivate(t *testing.T) {
 	in.Direct = true
 	g := newGated(Config{Pairing: true})
 	g.give(t, in)
+	if len(g.said) != 1 {
+		t.Error("no code is offered")
+	}
 	g.give(t, direct("5", "/start"))
 	if len(g.said) != 1 || !codeShape.MatchString(g.said[0].Text) {
 		t.Errorf("a stranger is told %+v", g.said)

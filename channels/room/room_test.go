@@ -325,6 +325,22 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
+// A keeper that is overtaken between its reading and its writing begins again.
+func TestOvertaken(t *testing.T) {
+	w := newWorld(t)
+	w.says("a")
+	other := w.Keeper
+	in := w.message("b")
+	w.table = &slow{Table: w.table, meanwhile: func() {
+		if err := other.Hear(t.Context(), in, true, most); err != nil {
+			t.Error(err)
+		}
+	}}
+	w.restart()
+	w.says("c")
+	w.kept("a", "b", "c")
+}
+
 // What cannot be stored is an error, and nothing is given that is not held.
 func TestStoreFails(t *testing.T) {
 	w := newWorld(t)

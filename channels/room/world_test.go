@@ -112,3 +112,18 @@ func (broken) Create(context.Context, string, []byte, time.Duration) (uint64, er
 func (broken) Update(context.Context, string, []byte, uint64, time.Duration) (uint64, error) {
 	return 0, errors.New("down")
 }
+
+// slow is a table during whose first reading something happens.
+type slow struct {
+	kv.Table
+	meanwhile func()
+}
+
+func (s *slow) Get(ctx context.Context, key string) (kv.Entry, error) {
+	e, err := s.Table.Get(ctx, key)
+	if do := s.meanwhile; do != nil {
+		s.meanwhile = nil
+		do()
+	}
+	return e, err
+}

@@ -26,6 +26,7 @@ type hamlet struct {
 	d    *doors
 	talk *talk
 	in   channels.Sink
+	last channels.Sink // behind the gate
 	n    int
 }
 
@@ -37,7 +38,7 @@ func hamletOn(t *testing.T, b *bus.Bus, cfg access.Config) *hamlet {
 	gate := access.New(cfg, access.Deps{Pairs: h.d.pairs, Say: b.PublishOutbound, Room: ear{b, h.d.rooms, p.log}})
 	h.talk = &talk{h.d.rooms, gate, p.log}
 	last := &intake{bus: b, talk: h.talk, log: p.log, now: time.Now}
-	h.in = gate.Wrap(last.sink)
+	h.in, h.last = gate.Wrap(last.sink), last.sink
 	return h
 }
 
@@ -196,6 +197,10 @@ func TestTalkIsJudgedWhenGiven(t *testing.T) {
 	later.n = h.n
 	later.give(later.ask("1", "x"))
 	later.want("x<by 1,!by 2,!by 3,!passed on>")
+	row, err := b.Table("pairs.room").Get(t.Context(), string(hut.Session()))
+	if err != nil || strings.Contains(string(row.Value), "by 1") {
+		t.Errorf("what was given is kept on: %s, %v", row.Value, err)
+	}
 }
 
 // Commands, presses and private messages take nothing along; a thread has talk
@@ -225,10 +230,13 @@ func TestBareMentions(t *testing.T) {
 	edited.Edited = true
 	quote.ReplyTo = &chat.Quote{ID: "9"}
 	file.Attachments = []chat.Attachment{{Kind: chat.Image}}
-	news := h.ask("1", "/stop")
+	news := h.ask("1", "news")
 	news.Happening = "renamed"
 	for _, in := range []chat.Inbound{h.ask("1", " \n"), edited, quote, file, h.message("1", ""), news} {
 		h.give(in)
+	}
+	if err := h.last(t.Context(), news); err != nil { // whatever stands before it
+		t.Error(err)
 	}
 	h.want(" \n<>", "<>", "<>")
 }
