@@ -49,10 +49,11 @@ func (d Deps) Complete() Deps {
 
 // Command is an entry of a platform's menu of commands.
 type Command struct {
-	Name    string // without the slash, a–z only
-	About   string // one line in English
-	Chinese string // the same line in Chinese
-	Args    bool   // takes text after its name
+	Name        string // without the slash, a–z only
+	ChineseName string // the same in Chinese, for platforms that show a menu in each language
+	About       string // one line in English
+	Chinese     string // the same line in Chinese
+	Args        bool   // takes text after its name
 }
 
 // Factory makes a channel. decode fills a struct with the instance's section

@@ -40,17 +40,18 @@ func table() []entry {
 
 // Listed is a command as a platform's menu shows it.
 type Listed struct {
-	Name       string // without the slash, English
-	About      string // one line in English
-	Chinese    string // the same in Chinese
-	TakesAnArg bool
+	Name        string // without the slash, English
+	About       string // one line in English
+	Chinese     string // the same in Chinese
+	TakesAnArg  bool
+	ChineseName string // without the slash; understood as well
 }
 
 // List returns the commands in the order of /help.
 func List() []Listed {
 	var all []Listed
 	for _, e := range table() {
-		all = append(all, Listed{e.names[0], e.en, e.zh, e.args != ""})
+		all = append(all, Listed{e.names[0], e.en, e.zh, e.args != "", e.names[1]})
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package dingtalk
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,7 +141,7 @@ func (t *DingTalk) press(ctx context.Context, f *payload.DataFrame) (a arrival, 
 	if p.Track == "" || p.User == "" || data == "" || t.cards == nil {
 		return a, "press without card, person or data", true
 	}
-	chatID, err := t.cards.address(ctx, p.Track)
+	chatID, set, err := t.cards.address(ctx, p.Track)
 	if err != nil || chatID == "" {
 		return a, fmt.Sprintf("press on a card that is not known (any more): %v", err), false
 	}
@@ -150,14 +149,14 @@ func (t *DingTalk) press(ctx context.Context, f *payload.DataFrame) (a arrival, 
 	if err != nil {
 		return a, err.Error(), true
 	}
-	id := cmp.Or(f.GetMessageId(), p.User+":"+data)
 	now := t.deps.Now().UTC()
+	id := t.presses.id(fmt.Sprintf("%s:%d:%s:%s", p.Track, set, p.User, data), now)
 	if ms := f.GetTimestamp(); ms > 0 {
 		now = time.UnixMilli(ms).UTC()
 	}
 	a.in = chat.Inbound{
 		Meta: chat.Meta{
-			V: chat.Version, ID: "dingtalk:" + t.name + ":press:" + p.Track + ":" + id, At: now,
+			V: chat.Version, ID: "dingtalk:" + t.name + ":press:" + id, At: now,
 			Addr: chat.Address{Channel: t.name, Chat: chatID},
 		},
 		Origin: chat.FromPerson, From: chat.Sender{ID: p.User}, Direct: to.group == "", Mentioned: true,

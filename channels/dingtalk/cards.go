@@ -20,6 +20,8 @@ const (
 	// cardTries is how often a card may fail before the answer goes as a
 	// message.
 	cardTries = 2
+	// cardPause is about how long an answer waits when cards change too fast.
+	cardPause = 300 * time.Millisecond
 	// cardLife is how long the buttons of a card can be pressed, and how long
 	// an open card is remembered.
 	cardLife   = 30 * 24 * time.Hour
@@ -38,12 +40,14 @@ type openCard struct {
 	text    string
 	touched time.Time
 	fails   int
+	set     int64 // of its buttons
 }
 
 // cardNote is what the table keeps of a card.
 type cardNote struct {
 	Chat string `json:"chat"`
 	Open bool   `json:"open,omitempty"`
+	Set  int64  `json:"set,omitempty"` // of its buttons: when they were changed, in ms; 0 = the first
 }
 
 // desk holds the open cards. A card is noted in the table before it is made,
@@ -128,17 +132,25 @@ func (d *desk) send(ctx context.Context, to target, msg chat.Outbound) (ref chat
 		return ref, false, nil
 	}
 	err = d.show(ctx, to, msg, &track)
+	if !msg.Draft && channels.KindOf(err) == channels.RateLimited {
+		if channels.NewBackoff(cardPause, cardPause).PauseAtLeast(ctx, 0); ctx.Err() == nil {
+			err = d.show(ctx, to, msg, &track)
+		}
+	}
 	switch kind := channels.KindOf(err); {
 	case err == nil:
 		return d.t.ref(to.chat, track), true, nil
 	case msg.Draft: // the draft may come again, or the answer be there before it: either has the card
 		d.change(track, func(c *openCard) { c.message = "" })
 		return ref, true, err
-	case kind == channels.RateLimited, kind == channels.Ambiguous && card.fails+1 < cardTries:
+	case kind == channels.RateLimited && buttons, kind == channels.Ambiguous && card.fails+1 < cardTries:
 		d.change(track, func(c *openCard) { c.fails++ })
 		return ref, true, err // once more, into the same card
 	}
 	d.t.deps.Log.Warn("a card failed, the answer goes as a message", "chat", msg.Addr.String(), "err", err)
+	if channels.KindOf(err) == channels.RateLimited { // what changes cards is limited, and by itself; an answer does not wait for it
+		d.change(track, func(c *openCard) { c.text = cardMoved })
+	}
 	d.abandon(ctx, track)
 	return ref, false, nil
 }
@@ -221,7 +233,9 @@ func (d *desk) edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound)
 	}
 	defer d.lock(ref.Chat)()
 	if list := d.buttonList(msg); list != "" {
-		if err := d.note(ctx, ref.ID, cardNote{Chat: ref.Chat}, cardLife); err != nil {
+		set := d.t.deps.Now().UnixMilli()
+		d.change(ref.ID, func(c *openCard) { c.set = set })
+		if err := d.note(ctx, ref.ID, cardNote{Chat: ref.Chat, Set: set}, cardLife); err != nil {
 			return d.t.api.Fail("card", channels.Temporary, err)
 		}
 		if err := d.t.updateCard(ctx, ref.ID, map[string]string{d.t.cfg.CardButtonsKey: list}); err != nil {
@@ -260,7 +274,7 @@ func (d *desk) close(ctx context.Context, track string, buttons bool) {
 	case !buttons:
 		err = d.erase(ctx, track)
 	case c != nil:
-		err = d.note(ctx, track, cardNote{Chat: c.chat}, cardLife)
+		err = d.note(ctx, track, cardNote{Chat: c.chat, Set: c.set}, cardLife)
 	}
 	if err != nil {
 		d.t.deps.Log.Warn("a complete card is looked after once more", "card", track, "err", err)
@@ -280,18 +294,21 @@ func (d *desk) erase(ctx context.Context, track string) error {
 	return d.t.deps.Table.Delete(ctx, cardPrefix+track)
 }
 
-// address is the chat of a card, "" when it is not known any more.
-func (d *desk) address(ctx context.Context, track string) (string, error) {
+// address is the chat of a card, "" when it is not known any more, and the set
+// of its buttons.
+func (d *desk) address(ctx context.Context, track string) (chatID string, set int64, err error) {
 	d.mu.Lock()
-	c := d.open[track]
+	if c := d.open[track]; c != nil {
+		chatID, set = c.chat, c.set
+	}
 	d.mu.Unlock()
-	if c != nil {
-		return c.chat, nil
+	if chatID != "" {
+		return chatID, set, nil
 	}
 	var n cardNote
-	err := n.load(ctx, d.t.deps.Table, track)
+	err = n.load(ctx, d.t.deps.Table, track)
 	if errors.Is(err, kv.ErrNotFound) {
-		return "", nil
+		return "", 0, nil
 	}
-	return n.Chat, err
+	return n.Chat, n.Set, err
 }

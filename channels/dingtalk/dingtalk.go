@@ -37,11 +37,10 @@ type DingTalk struct {
 	api      *client
 	sessions sessions
 	cards    *desk // nil: no card template
-	recalled recalled
-	heard    hearing
-	sent     sending
-	skipped  atomic.Uint64
-	nick     atomic.Pointer[string] // the robot's name in chats; "" until a quote of it tells
+	memory
+	presses presses
+	skipped atomic.Uint64
+	nick    atomic.Pointer[string] // the robot's name in chats; "" until a quote of it tells
 }
 
 var (
@@ -109,6 +108,7 @@ func newDingTalk(name string, cfg Config, d channels.Deps, p pace) *DingTalk {
 	t := &DingTalk{name: name, cfg: cfg, deps: d, pace: p, api: newClient(name, cfg, d.HTTP, d.Now)}
 	t.nick.Store(new(string))
 	t.sessions = sessions{table: d.Table, now: d.Now, trusted: t.api.trusted, known: map[string]session{}}
+	t.presses.known = map[string]pressed{}
 	t.heard = hearing{table: d.Table, log: d.Log, known: map[string]heardMessage{}}
 	t.sent = sending{table: d.Table, log: d.Log, now: d.Now}
 	if cfg.CardTemplateID != "" {

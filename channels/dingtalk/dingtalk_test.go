@@ -172,7 +172,7 @@ func (w *world) fail(_ *testing.T, f channeltest.Fault) bool {
 		channeltest.BadRequest:   {Code: "contain.notAllowed.text", Errcode: 430102, Message: "含有不合适的文本"},
 		channeltest.Unauthorized: {Code: "InvalidAuthentication", Errcode: 40014, Message: "不合法的access_token", Times: 2},
 		channeltest.Forbidden:    {Status: 403, Code: "Forbidden.AccessDenied.AccessTokenPermissionDenied", Message: "没有调用该接口的权限", Scopes: []string{"qyapi_robot_sendmsg"}},
-		channeltest.RateLimited:  {Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", Errcode: 410100, Message: "发送速度太快而限流", RetryAfter: 3},
+		channeltest.RateLimited:  {Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", Errcode: 90002, Message: "发送速度太快而限流", RetryAfter: 3},
 		channeltest.ServerError:  {Status: 502, Page: true},
 		channeltest.HangBefore:   {},
 		channeltest.HangAfter:    {After: true},

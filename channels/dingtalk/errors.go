@@ -76,7 +76,7 @@ const apiCount = "the organisation has used up its API calls of this month; answ
 var errcodes = map[int]channels.Kind{
 	-1:     channels.Temporary,
 	90002:  channels.RateLimited,
-	410100: channels.RateLimited,
+	slowed: channels.RateLimited,
 	40001:  channels.Unauthorized,
 	40014:  channels.Unauthorized,
 	42001:  channels.Unauthorized,
@@ -89,6 +89,11 @@ const (
 	// DingTalk's codes name without a time.
 	perSecond = time.Second
 	perMinute = time.Minute
+	// slowedFor is how long a group's webhook takes nothing after a message too
+	// many in a minute (https://open.dingtalk.com/document/development/custom-robots-send-group-messages,
+	// read November 2026).
+	slowedFor = 10 * time.Minute
+	slowed    = 410100
 )
 
 // judge reads an answer: a refusal is an HTTP status with a code, or an errcode
@@ -142,7 +147,10 @@ func (r *refusal) pause(h http.Header) time.Duration {
 	if wait := rest.RetryAfter(h); wait > 0 {
 		return wait
 	}
-	if strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qpm") || r.errcode == 410100 {
+	switch {
+	case r.errcode == slowed && r.Code == "":
+		return slowedFor
+	case strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qpm"):
 		return perMinute
 	}
 	return perSecond

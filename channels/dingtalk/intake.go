@@ -2,6 +2,7 @@ package dingtalk
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/open-dingtalk/dingtalk-stream-sdk-go/payload"
@@ -18,7 +19,7 @@ const (
 	// storePause is the longest pause while the sink refuses.
 	storePause = 5 * time.Second
 	// storePatience is how long a message is kept for a sink that refuses it.
-	// DingTalk never pushes it again.
+	// DingTalk may never push it again.
 	storePatience = 15 * time.Minute
 	// lastWord bounds the last try for a message when Run ends.
 	lastWord = 3 * time.Second
@@ -37,18 +38,20 @@ type intake struct {
 	sink  channels.Sink
 	room  chan struct{}
 	chats lanes.Lanes
+
+	mu      sync.Mutex
+	waiting map[string][]push // by the id of a message on its way: who waits for its acknowledgement
 }
 
 // arrival is a message on its way to the sink.
 type arrival struct {
-	push
 	in   chat.Inbound
 	note *session // what it says about its chat
 	done func()   // gives its place back
 }
 
 func newIntake(t *DingTalk, sink channels.Sink) *intake {
-	return &intake{t: t, sink: sink, room: make(chan struct{}, mostWaiting)}
+	return &intake{t: t, sink: sink, room: make(chan struct{}, mostWaiting), waiting: map[string][]push{}}
 }
 
 // wait returns when everything that was taken in is through, which is soon
@@ -69,7 +72,9 @@ func (n *intake) put(ctx context.Context, p push) {
 		return
 	}
 	n.t.deps.Status.Event()
-	a.push = p
+	if n.again(a.in.ID, p) {
+		return
+	}
 	select {
 	case n.room <- struct{}{}:
 	case <-ctx.Done(): // Run ends: one place more does no harm
@@ -79,6 +84,27 @@ func (n *intake) put(ctx context.Context, p push) {
 	}
 	a.done = func() { <-n.room }
 	n.enter(ctx, a)
+}
+
+// again notes who waits for the acknowledgement of a message, and reports
+// whether it is on its way already. What is not acknowledged may be pushed again
+// after 60 s, in another frame (dingtalk-stream-sdk-nodejs 2.1.5, client.ts,
+// socketCallBackResponse); that nothing is, is what others have seen.
+func (n *intake) again(id string, p push) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all, known := n.waiting[id]
+	n.waiting[id] = append(all, p)
+	return known
+}
+
+// over returns who waits for the acknowledgement of a message, which is on its
+// way no more.
+func (n *intake) over(id string) []push {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer delete(n.waiting, id)
+	return n.waiting[id]
 }
 
 func (n *intake) enter(ctx context.Context, a arrival) {
@@ -104,8 +130,9 @@ func (n *intake) deliver(ctx context.Context, a arrival) {
 			return
 		}
 		if ctx.Err() != nil || time.Since(began) > storePatience {
-			n.t.deps.Log.Error("a message could not be stored and is lost: dingtalk does not push it again", "chat", a.in.Addr.String(), "id", a.in.ID, "err", err)
-			a.via.ack(ctx, a.frame, payload.DataFrameResponseStatusCodeKInternalError, "not stored")
+			// No answer: one that says no keeps it from ever coming again.
+			n.over(a.in.ID)
+			n.t.deps.Log.Error("a message could not be stored and is lost, unless dingtalk pushes it again", "chat", a.in.Addr.String(), "id", a.in.ID, "err", err)
 			return
 		}
 		n.t.deps.Log.Warn("a message was not stored and is tried again", "chat", a.in.Addr.String(), "err", err)
@@ -120,7 +147,12 @@ func (n *intake) last(ctx context.Context, a arrival) error {
 }
 
 func (n *intake) stored(ctx context.Context, a arrival) {
-	a.via.ack(ctx, a.frame, payload.DataFrameResponseStatusCodeKOK, "")
+	if a.in.Press != nil {
+		n.t.presses.done(a.in.Press.ID, n.t.deps.Now())
+	}
+	for _, p := range n.over(a.in.ID) {
+		p.via.ack(ctx, p.frame, payload.DataFrameResponseStatusCodeKOK, "")
+	}
 	if a.note == nil {
 		return
 	}

@@ -33,6 +33,13 @@ const (
 	sentPrefix  = "sent."
 )
 
+// memory is what is remembered of messages.
+type memory struct {
+	heard    hearing
+	sent     sending
+	recalled recalled
+}
+
 // heardMessage is what is remembered of a message of a person, because DingTalk
 // may quote it by nothing but its id.
 type heardMessage struct {

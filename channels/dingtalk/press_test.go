@@ -2,7 +2,9 @@ package dingtalk
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,8 +44,7 @@ func TestPressAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := second.Next(t)
-	want := chat.Press{ID: frame, Data: "deny:1", Message: ref.ID}
-	if in.Press == nil || *in.Press != want || in.Addr != at(crowd().Chat()) || in.Direct || !in.Mentioned || in.From.ID != bob().StaffID {
+	if in.Press == nil || in.Press.ID == "" || in.Press.Data != "deny:1" || in.Press.Message != ref.ID || in.Addr != at(crowd().Chat()) || in.Direct || !in.Mentioned || in.From.ID != bob().StaffID {
 		t.Errorf("got %+v, press %+v", in, in.Press)
 	}
 	channeltest.Eventually(t, "the press is acknowledged", func() bool { a, ok := w.Ack(frame); return ok && a.Code == 200 })
@@ -80,5 +81,84 @@ func TestPressForms(t *testing.T) {
 	}
 	if r.Skipped() != 2 {
 		t.Errorf("%d skipped, want 2", r.Skipped())
+	}
+}
+
+// A press that is pushed again, to this process or the next, is the same press;
+// one that is made again later, or on other buttons, is another.
+func TestPressAgain(t *testing.T) {
+	w := newWorld(t, nil)
+	w.cfg = withCards
+	var mu sync.Mutex
+	now := time.Unix(1_790_000_000, 0)
+	deps := channels.Deps{Table: &kv.Memory{}, Now: func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}}
+	start := func(judge func(chat.Inbound) error) *receiving {
+		d := deps
+		d.Status = channels.NewStatus(nil)
+		ch := w.channel(t, d)
+		r := &receiving{Channel: ch, DingTalk: base(ch), Receiver: channeltest.Receive(t, ch, judge), status: d.Status}
+		channeltest.Eventually(t, "the channel connects", func() bool { return d.Status.State().Connected })
+		return r
+	}
+	tried := make(chan string, 1000)
+	first := start(func(in chat.Inbound) error {
+		if in.Press == nil {
+			return nil
+		}
+		tried <- in.ID
+		return errors.New("not stored")
+	})
+	msg := outbound(ann().Chat(), "Shall I?")
+	msg.Buttons = [][]chat.Button{{{Label: "好", Data: "yes"}}}
+	ref, err := first.Send(channeltest.Bounded(t), msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	press := func() string {
+		frame, err := w.Press(ann().Chat(), ref.ID, "yes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return frame
+	}
+	refused := press()
+	id := <-tried
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := w.Ack(refused); ok {
+		t.Fatalf("a press that was not stored was answered with %+v: it will not come again", a)
+	}
+	second := start(nil)
+	again := w.Redeliver()
+	if len(again) != 1 {
+		t.Fatalf("%q come again", again)
+	}
+	if in := second.Next(t); in.ID != id {
+		t.Errorf("pushed again it is %q, before %q", in.ID, id)
+	}
+	channeltest.Eventually(t, "it is acknowledged", func() bool { _, ok := w.Ack(again[0]); return ok })
+	press()
+	if in := second.Next(t); in.ID != id {
+		t.Errorf("a repeat soon after is %q, before %q", in.ID, id)
+	}
+	mu.Lock()
+	now = now.Add(pressAgain + time.Second)
+	mu.Unlock()
+	press()
+	later := second.Next(t)
+	if later.ID == id {
+		t.Error("a press that is made again is taken for a repeat")
+	}
+	if err := second.Channel.(channels.Editor).Edit(channeltest.Bounded(t), ref, msg); err != nil {
+		t.Fatal(err)
+	}
+	press()
+	if in := second.Next(t); in.ID == id || in.ID == later.ID {
+		t.Errorf("a press on other buttons is %q", in.ID)
 	}
 }

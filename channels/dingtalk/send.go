@@ -56,7 +56,13 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 	if err != nil {
 		t.deps.Log.Warn("a session webhook cannot be looked up", "chat", msg.Addr.String(), "err", err)
 	}
-	if ok {
+	now := t.deps.Now()
+	switch {
+	case ok && now.Before(s.Slowed) && !to.reachable():
+		e := t.api.Fail("send", channels.RateLimited, errors.New("the session webhook takes nothing for a while"))
+		e.RetryAfter = s.Slowed.Sub(now)
+		return chat.MessageRef{}, e
+	case ok && !now.Before(s.Slowed):
 		key, err := t.viaSession(ctx, s, msg)
 		if err == nil {
 			t.sent.keep(ctx, to.chat, sentMessage{ID: bySession + msg.ID, Key: key, Start: start(markdown(msg.Text))})
@@ -74,13 +80,21 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 }
 
 // elsewhere reports whether a message that a webhook refused can go by the
-// robot API, and forgets a webhook that is gone. What DingTalk finds wrong with
-// the message itself or with the pace stays.
+// robot API, and forgets a webhook that is gone, or rests one that has had too
+// much. What DingTalk finds wrong with the message itself stays.
 func (t *DingTalk) elsewhere(ctx context.Context, to target, s session, err error) bool {
+	_, errcode := codeOf(err)
+	if errcode == slowed {
+		t.deps.Log.Info("a session webhook takes nothing for a while", "chat", to.chat, "dur", slowedFor)
+		if err := t.sessions.slow(ctx, to.chat, t.deps.Now().Add(slowedFor)); err != nil {
+			t.deps.Log.Warn("that is known until the restart only", "chat", to.chat, "err", err)
+		}
+		return to.reachable()
+	}
 	if kind := channels.KindOf(err); kind != channels.Rejected && kind != channels.Unauthorized {
 		return false
 	}
-	if _, errcode := codeOf(err); slices.Contains([]int{430101, 430102, 430103, 430104}, errcode) {
+	if slices.Contains([]int{430101, 430102, 430103, 430104}, errcode) {
 		return false // content that is not allowed
 	}
 	t.deps.Log.Info("a session webhook is gone", "chat", to.chat, "err", err)

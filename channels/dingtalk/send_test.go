@@ -235,7 +235,6 @@ func TestKinds(t *testing.T) {
 	webhook := []want{
 		{fake.Fault{Errcode: -1}, channels.Temporary, 0},
 		{fake.Fault{Errcode: 90002}, channels.RateLimited, time.Second},
-		{fake.Fault{Errcode: 410100}, channels.RateLimited, time.Minute},
 		{fake.Fault{Errcode: 430102}, channels.Rejected, 0},
 		{fake.Fault{Drop: true}, channels.Ambiguous, 0},
 		{fake.Fault{Status: 502, Page: true}, channels.Temporary, 0},

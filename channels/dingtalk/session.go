@@ -35,6 +35,8 @@ type session struct {
 	// Heard are the last messages of a group with their senders, so that an
 	// answer can mention whom it answers.
 	Heard []heard `json:"heard,omitempty"`
+	// Slowed is until when the webhook takes nothing.
+	Slowed time.Time `json:"slowed,omitzero"`
 
 	stored time.Time // Until as it stands in the table
 	url    string    // URL as it stands in the table
@@ -68,7 +70,7 @@ func (s *sessions) hold(chat string, n session) {
 		clear(s.known)
 	}
 	old := s.known[chat]
-	n.stored, n.url = old.stored, old.url
+	n.stored, n.url, n.Slowed = old.stored, old.url, old.Slowed
 	for _, h := range old.Heard {
 		if !slices.ContainsFunc(n.Heard, func(x heard) bool { return x.ID == h.ID }) && len(n.Heard) < mostHeard {
 			n.Heard = append(n.Heard, h)
@@ -92,6 +94,19 @@ func (s *sessions) store(ctx context.Context, chat string) error {
 	if life < time.Second {
 		return nil
 	}
+	if err := s.write(ctx, chat, n, life); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now, ok := s.known[chat]; ok {
+		now.stored, now.url = n.Until, n.URL
+		s.known[chat] = now
+	}
+	return nil
+}
+
+func (s *sessions) write(ctx context.Context, chat string, n session, life time.Duration) error {
 	value, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("encode the session of %q: %w", chat, err)
@@ -101,13 +116,17 @@ func (s *sessions) store(ctx context.Context, chat string) error {
 	if _, err := s.table.Update(ctx, sessionPrefix+chat, value, 0, life); err != nil {
 		return fmt.Errorf("store the session of %q: %w", chat, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now, ok := s.known[chat]; ok {
-		now.stored, now.url = n.Until, n.URL
-		s.known[chat] = now
-	}
 	return nil
+}
+
+// slow notes until when a chat's webhook takes nothing.
+func (s *sessions) slow(ctx context.Context, chat string, until time.Time) error {
+	s.mu.Lock()
+	n := s.known[chat]
+	n.Slowed = until.UTC()
+	s.known[chat] = n
+	s.mu.Unlock()
+	return s.write(ctx, chat, n, max(n.Until.Sub(s.now()), until.Sub(s.now()), time.Second))
 }
 
 // get returns a chat's session; ok is false when it has no webhook that is

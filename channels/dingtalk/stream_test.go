@@ -1,6 +1,7 @@
 package dingtalk
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -59,5 +60,66 @@ func TestAsksForJSON(t *testing.T) {
 	}
 	if n := w.Unasked(); n != 0 {
 		t.Errorf("%d calls did not ask for JSON", n)
+	}
+}
+
+// What is not acknowledged for a minute may be pushed again: the message on its
+// way is one message, and both frames are answered when it is stored.
+func TestPushedAgain(t *testing.T) {
+	w := newWorld(t, nil)
+	open := make(chan struct{})
+	r := w.start(t, nil, func(in chat.Inbound) error {
+		if in.Addr == at(bob().Chat()) {
+			return nil
+		}
+		select {
+		case <-open:
+			return nil
+		default:
+			return errors.New("store is full")
+		}
+	})
+	_, frame := w.Say(fake.Said{Chat: ann().Chat(), Text: "once"})
+	again := w.Redeliver()
+	if len(again) != 1 {
+		t.Fatalf("%q come again", again)
+	}
+	w.Say(fake.Said{Chat: ann().Chat(), Text: "next"})
+	w.Say(fake.Said{Chat: bob().Chat(), Text: "what comes after them is read"})
+	if in := r.Next(t); in.Addr != at(bob().Chat()) {
+		t.Fatalf("got %+v", in)
+	}
+	close(open)
+	for _, want := range []string{"once", "next"} {
+		if in := r.Next(t); in.Text != want {
+			t.Fatalf("got %q, want %q", in.Text, want)
+		}
+	}
+	for _, f := range append(again, frame) {
+		channeltest.Eventually(t, "each frame is acknowledged", func() bool { a, ok := w.Ack(f); return ok && a.Code == 200 })
+	}
+}
+
+// A message that could not be stored is not answered at all, so that it may
+// come again: to the next process, as the same message.
+func TestUnstoredIsUnanswered(t *testing.T) {
+	w := newWorld(t, nil)
+	tried := make(chan string, 1000)
+	first := w.start(t, nil, func(in chat.Inbound) error {
+		tried <- in.ID
+		return errors.New("store is full")
+	})
+	_, frame := w.Say(fake.Said{Chat: ann().Chat(), Text: "hello"})
+	id := <-tried
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if a, ok := w.Ack(frame); ok {
+		t.Fatalf("answered with %+v", a)
+	}
+	second := w.start(t, nil, nil)
+	w.Redeliver()
+	if in := second.Next(t); in.ID != id || in.Text != "hello" {
+		t.Errorf("got %+v, want %q", in, id)
 	}
 }

@@ -19,6 +19,9 @@ type Config struct {
 	Token chat.Secret `yaml:"token"`
 	// APIBase is where /api/v9 is; "" = Discord's own.
 	APIBase string `yaml:"api_base"`
+	// LinkPreviews lets Discord show previews of the addresses in answers, for
+	// which it fetches them.
+	LinkPreviews bool `yaml:"link_previews"`
 }
 
 var (

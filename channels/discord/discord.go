@@ -57,12 +57,13 @@ type pace struct {
 	flush    time.Duration // between two writes of how far the chats were read
 	reply    time.Duration // how long the answer to an interaction may take
 	tidy     time.Duration // between two looks for commands without an answer
+	menu     time.Duration // between two looks at Discord's list of commands
 }
 
 func normalPace() pace {
 	// A day has 1000 identifications, and Discord resets the token of a bot that
 	// needs more: 2 min keeps a bot that never gets further below that.
-	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience, tidy: 5 * time.Second}
+	return pace{retry: time.Second, retryMax: 2 * time.Minute, hello: 20 * time.Second, flush: 10 * time.Second, reply: replyPatience, tidy: 5 * time.Second, menu: 6 * time.Hour}
 }
 
 // self is the bot as the gateway presents it.

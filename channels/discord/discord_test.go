@@ -28,7 +28,7 @@ const (
 
 // quick is the pace of tests.
 func quick() pace {
-	return pace{retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond, hello: time.Minute, flush: 20 * time.Millisecond, reply: time.Minute, tidy: 10 * time.Millisecond}
+	return pace{retry: 5 * time.Millisecond, retryMax: 40 * time.Millisecond, hello: time.Minute, flush: 20 * time.Millisecond, reply: time.Minute, tidy: 10 * time.Millisecond, menu: time.Hour}
 }
 
 // world is a fake Discord with three people and a guild.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
@@ -17,41 +18,61 @@ import (
 )
 
 var someCommands = []channels.Command{
-	{Name: "status", About: "what goes on", Chinese: "当前状态"},
-	{Name: "model", About: strings.Repeat("long ", 40), Chinese: "换模型", Args: true},
+	{Name: "status", ChineseName: "状态", About: "what goes on", Chinese: "当前状态"},
+	{Name: "model", ChineseName: "模型", About: strings.Repeat("long ", 40), Chinese: "换模型", Args: true},
 }
 
-// The menu is registered once, and again when it has changed.
-func TestCommandsAreRegisteredOnce(t *testing.T) {
+// The menu is registered when Discord has another: at first, when it has
+// changed, and when somebody else has taken it away or changed it, also while
+// the bot runs.
+func TestCommandsAreKept(t *testing.T) {
 	w := newWorld(t, nil)
-	table := &kv.Memory{}
 	w.Fail(fake.Fault{Route: "register commands", Status: 502, Page: true}) // tried again
-	noted := ""                                                             // which menu was registered last
-	for i, commands := range [][]channels.Command{someCommands, someCommands, someCommands[:1], nil} {
-		r := start(t, w.channel(t, channels.Deps{Table: table, Commands: commands}), nil)
+	var menus []string
+	for i, c := range []struct {
+		commands []channels.Command
+		calls    int // of "register commands" in the end
+	}{{someCommands, 2}, {someCommands, 2}, {someCommands[:1], 3}, {nil, 3}} {
+		r := start(t, w.channel(t, channels.Deps{Commands: c.commands}), nil)
 		connected(t, w, i+1)
-		want := []int{2, 2, 3, 3}[i]
-		channeltest.Eventually(t, "the menu", func() bool {
-			last, _ := table.Get(channeltest.Bounded(t), commandsKey)
-			return w.Calls("register commands") >= want && (i%2 == 1 || string(last.Value) != noted)
-		})
-		last, _ := table.Get(channeltest.Bounded(t), commandsKey)
-		noted = string(last.Value)
-		_ = r.Stop()
-		if n := w.Calls("register commands"); n != want {
-			t.Errorf("round %d: registered %d times, want %d", i, n, want)
+		looks := w.Calls("get commands")
+		if c.commands != nil {
+			channeltest.Eventually(t, "the menu", func() bool {
+				return w.Calls("register commands") >= c.calls && w.Calls("get commands") >= max(looks, 1)
+			})
 		}
+		_ = r.Stop()
+		if n := w.Calls("register commands"); n != c.calls {
+			t.Errorf("round %d: registered %d times, want %d", i, n, c.calls)
+		}
+		menus = append(menus, w.Commands())
 	}
 	var got []struct {
 		Name  string            `json:"name"`
+		Names map[string]string `json:"name_localizations"`
 		Local map[string]string `json:"description_localizations"`
 	}
-	if err := json.Unmarshal([]byte(w.Commands()), &got); err != nil {
+	if err := json.Unmarshal([]byte(menus[3]), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 1 || got[0].Name != "status" || got[0].Local["zh-CN"] != "当前状态" {
+	if len(got) != 1 || got[0].Name != "status" || got[0].Local["zh-CN"] != "当前状态" || got[0].Names["zh-TW"] != "状态" {
 		t.Errorf("menu %+v", got)
 	}
+	r := start(t, w.channel(t, channels.Deps{Commands: someCommands}, func(p *pace) { p.menu = 10 * time.Millisecond }), nil)
+	channeltest.Eventually(t, "the menu", func() bool { return w.Commands() == menus[0] })
+	for _, theirs := range []string{"[]", menus[2], strings.Replace(menus[0], "换模型", "别的", 1)} {
+		if err := w.ChangeCommands(theirs); err != nil {
+			t.Fatal(err)
+		}
+		channeltest.Eventually(t, "the menu to be back", func() bool { return w.Commands() == menus[0] })
+	}
+	before := w.Calls("register commands")
+	looks := w.Calls("get commands")
+	channeltest.Eventually(t, "more looks", func() bool { return w.Calls("get commands") > looks+3 })
+	if n := w.Calls("register commands"); n != before {
+		t.Errorf("registered %d times more although nothing has changed", n-before)
+	}
+	_ = r.Stop()
 }
 
 // A command that the sink refused comes again; Discord hears of it only then.

@@ -38,6 +38,7 @@ type create struct {
 	Reference     *discordgo.MessageReference       `json:"message_reference,omitempty"`
 	Components    []discordgo.MessageComponent      `json:"components,omitempty"`
 	Attachments   []fileInfo                        `json:"attachments,omitempty"`
+	Flags         discordgo.MessageFlags            `json:"flags,omitempty"`
 	Nonce         string                            `json:"nonce,omitempty"`
 	EnforceUnique bool                              `json:"enforce_nonce,omitempty"`
 }
@@ -47,6 +48,7 @@ type edit struct {
 	Content    *string                           `json:"content,omitempty"`
 	Mentions   *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
 	Components *[]discordgo.MessageComponent     `json:"components,omitempty"`
+	Flags      *discordgo.MessageFlags           `json:"flags,omitempty"`
 }
 
 // nobody is who may be pinged by the bot, whatever a text says.
@@ -78,13 +80,30 @@ func (d *Discord) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef,
 
 func (d *Discord) envelope(msg chat.Outbound) create {
 	c := create{
-		Content: render.Discord(msg.Text), Mentions: nobody(), Components: components(msg.Buttons), EnforceUnique: true,
+		Content: d.render(msg.Text), Mentions: nobody(), Components: components(msg.Buttons), EnforceUnique: true, Flags: d.flags(),
 	}
 	if msg.ReplyTo != "" {
 		gone := false // a quoted message that was deleted is no reason not to answer
 		c.Reference = &discordgo.MessageReference{MessageID: msg.ReplyTo, FailIfNotExists: &gone}
 	}
 	return c
+}
+
+// render writes a text for Discord. Links have no previews unless they are
+// wanted: a text that came into an answer from outside must not make Discord
+// fetch an address.
+func (d *Discord) render(text string) string {
+	if d.cfg.LinkPreviews {
+		return render.DiscordPreviews(text)
+	}
+	return render.Discord(text)
+}
+
+func (d *Discord) flags() discordgo.MessageFlags {
+	if d.cfg.LinkPreviews {
+		return 0
+	}
+	return discordgo.MessageFlagsSuppressEmbeds
 }
 
 // post sends a message, as the answer to a slash command where it is one, and,
@@ -106,7 +125,7 @@ func (d *Discord) post(ctx context.Context, msg chat.Outbound, c create, files [
 	}
 	if len(c.Components) > 0 && badField(err, "components") {
 		d.deps.Log.Warn("discord refused the buttons, writing them out", "err", err)
-		c.Components, c.Content = nil, render.Discord(written(msg))
+		c.Components, c.Content = nil, d.render(written(msg))
 		ref, err = send()
 	}
 	if msg.Addr.Thread != "" && said(err, codeUnknownChannel) {
@@ -136,14 +155,14 @@ func (d *Discord) create(ctx context.Context, at string, c create, files []*file
 
 // Edit replaces the text and buttons of a message.
 func (d *Discord) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
-	content, buttons := render.Discord(msg.Text), components(msg.Buttons)
+	content, buttons, flags := d.render(msg.Text), components(msg.Buttons), d.flags()
 	if buttons == nil {
 		buttons = []discordgo.MessageComponent{}
 	}
-	err := d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &buttons})
+	err := d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &buttons, Flags: &flags})
 	if len(msg.Buttons) > 0 && badField(err, "components") {
-		content = render.Discord(written(msg))
-		err = d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &[]discordgo.MessageComponent{}})
+		content = d.render(written(msg))
+		err = d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &[]discordgo.MessageComponent{}, Flags: &flags})
 	}
 	return err
 }

@@ -27,6 +27,18 @@ var discordFlavor = &flavor{
 	bare: func(target string) string { return "<" + bracketEscaper.Replace(target) + ">" },
 }
 
+// discordPreviews lets Discord fetch what a reply links to.
+var discordPreviews = &dialect{
+	inline: openFlavor.inline, heading: discordHeading, code: discord.code, quote: quoted, rule: textRule, bullet: discord.bullet,
+}
+
+var openFlavor = &flavor{
+	marks: discordFlavor.marks, special: discordFlavor.special, escape: discordFlavor.escape, br: discordFlavor.br,
+	inert: inert, rawCode: true,
+	link: func(text, target string) string { return "[" + text + "](" + bracketEscaper.Replace(target) + ")" },
+	bare: func(target string) string { return bracketEscaper.Replace(target) },
+}
+
 func discordHeading(level int, spans []span) string {
 	return headings(discordFlavor, 3, level, spans)
 }

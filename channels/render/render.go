@@ -46,6 +46,10 @@ func PlainSize(md string) int { return utf8.RuneCountInString(Plain(md)) }
 // hides no target behind the name of another.
 func Discord(md string) string { return render(md, discord) }
 
+// DiscordPreviews is Discord with links that may be followed by a preview.
+// It is never longer.
+func DiscordPreviews(md string) string { return render(md, discordPreviews) }
+
 // DiscordSize is the length of Discord(md) in UTF-16 units. Discord counts
 // code points against its 2000 (discord-api-docs issue 1315, read 2026-11),
 // of which there are never more.

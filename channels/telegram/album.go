@@ -103,7 +103,11 @@ func (n *intake) join(ctx context.Context, ev event) error {
 		case a.has(ev.in.ID):
 			return nil
 		case a.over():
-			return n.sink(ctx, *ev.in) // the others have gone without it
+			err := n.sink(ctx, *ev.in) // the others have gone without it
+			if err == nil {
+				n.ack(ev.in)
+			}
+			return err
 		}
 		a.Parts = append(a.Parts, *ev.in)
 		revision, err = n.write(ctx, chatID, a, revision, albumKept)
@@ -142,9 +146,11 @@ func (n *intake) flush(ctx context.Context, chatID string) error {
 				return fmt.Errorf("close an album: %w", err)
 			}
 		}
-		if err := n.sink(ctx, merge(a.Parts)); err != nil {
+		all := merge(a.Parts)
+		if err := n.sink(ctx, all); err != nil {
 			return err
 		}
+		n.ack(&all)
 		n.forget(chatID)
 		taken := &album{Group: a.Group}
 		for _, p := range a.Parts {

@@ -10,6 +10,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/lanes"
+	"magpie/chat"
 )
 
 // tablePatience bounds one access to the adapter's table.
@@ -23,6 +24,7 @@ type intake struct {
 	t     *Telegram
 	sink  channels.Sink
 	chats lanes.Lanes
+	acks  chan chat.MessageRef // messages to put an emoji on
 
 	mu     sync.Mutex
 	albums map[string]waiting // by chat
@@ -30,7 +32,10 @@ type intake struct {
 }
 
 func newIntake(t *Telegram, sink channels.Sink) *intake {
-	return &intake{t: t, sink: sink, albums: map[string]waiting{}, wake: make(chan struct{}, 1)}
+	return &intake{
+		t: t, sink: sink, acks: make(chan chat.MessageRef, ackBuffer),
+		albums: map[string]waiting{}, wake: make(chan struct{}, 1),
+	}
 }
 
 // take handles one event; nil means that it is stored or rightly passed over.
@@ -59,6 +64,7 @@ func (n *intake) store(ctx context.Context, ev event) error {
 	if err := n.sink(ctx, *ev.in); err != nil {
 		return err
 	}
+	n.ack(ev.in)
 	for _, in := range ev.also {
 		if err := n.sink(ctx, in); err != nil {
 			return err

@@ -113,7 +113,7 @@ func (d *doors) open(c config.Channel, registry channels.Registry, public publis
 func menu() []channels.Command {
 	var all []channels.Command
 	for _, c := range command.List() {
-		all = append(all, channels.Command{Name: c.Name, About: c.About, Chinese: c.Chinese, Args: c.TakesAnArg})
+		all = append(all, channels.Command{Name: c.Name, ChineseName: c.ChineseName, About: c.About, Chinese: c.Chinese, Args: c.TakesAnArg})
 	}
 	return all
 }

@@ -44,14 +44,21 @@ type store struct {
 	calls   map[string]int
 	unasked int // of calls, for JSON
 	rates   map[string]*trouble.Bucket
+	slowed  map[string]time.Time // until when a webhook of a group refuses everything
 }
 
 func newStore() store {
 	return store{
 		chats: map[string][]*Message{}, byID: map[string]*Message{}, said: map[string]spoken{}, sent: map[string]time.Time{}, media: map[string]File{},
-		guids: map[string]bool{}, calls: map[string]int{}, rates: map[string]*trouble.Bucket{},
+		guids: map[string]bool{}, calls: map[string]int{}, rates: map[string]*trouble.Bucket{}, slowed: map[string]time.Time{},
 	}
 }
+
+// slowedFor is how long a group's webhook refuses everything after more than 20
+// messages in a minute
+// (https://open.dingtalk.com/document/development/custom-robots-send-group-messages,
+// page of 2026-06: "limited for 10 minutes").
+const slowedFor = 10 * time.Minute
 
 // Messages returns what a chat shows of the bot, oldest first, with changes
 // applied and without what was recalled.
@@ -117,7 +124,11 @@ func (s *Server) sendBySession(r *request) (any, *refusal) {
 			b = &trouble.Bucket{}
 			s.store.rates[ses.chat] = b
 		}
-		if b.Take(s.opts.Now(), 20.0/60, 20) > 0 {
+		now := s.opts.Now()
+		if now.Before(s.store.slowed[ses.chat]) || b.Take(now, 20.0/60, 20) > 0 {
+			if !now.Before(s.store.slowed[ses.chat]) {
+				s.store.slowed[ses.chat] = now.Add(slowedFor)
+			}
 			return nil, &refusal{Errcode: 410100, Message: "发送速度太快而限流"}
 		}
 	}

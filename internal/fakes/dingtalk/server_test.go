@@ -185,6 +185,12 @@ func TestWebhookRules(t *testing.T) {
 	if fast != 410100 {
 		t.Errorf("26 messages in a minute: %v", fast)
 	}
+	for later, code := range []float64{410100, 0} {
+		now = now.Add(slowedFor/2 + time.Duration(later)*time.Second)
+		if _, got := c.raw("POST", at, "application/json", strings.NewReader(`{"msgtype":"text","text":{"content":"x"}}`)); got["errcode"] != code {
+			t.Errorf("half of the ten minutes later: %v, want %v", got, code)
+		}
+	}
 	now = now.Add(91 * time.Minute)
 	if _, got := c.raw("POST", at, "application/json", strings.NewReader(`{"msgtype":"text","text":{"content":"x"}}`)); got["errcode"] != 300001.0 {
 		t.Errorf("a webhook after its time: %v", got)

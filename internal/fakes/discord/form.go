@@ -34,7 +34,7 @@ type form struct {
 	Reference   *reference      `json:"message_reference"`
 	Components  *[]component    `json:"components"`
 	Stickers    []string        `json:"sticker_ids"`
-	Flags       int             `json:"flags"`
+	Flags       *int            `json:"flags"`
 	Attachments []attachment    `json:"attachments"`
 	Extra       json.RawMessage `json:"poll"`
 }
@@ -189,6 +189,13 @@ func checkRows(rows []component) *apiError {
 		}
 	}
 	return nil
+}
+
+func (f *form) flags() int {
+	if f.Flags == nil {
+		return 0
+	}
+	return *f.Flags
 }
 
 func (f *form) nonce() string {

@@ -156,10 +156,10 @@ func (s *Server) followUp(r *request) (any, *apiError) {
 	if (f.Content == nil || *f.Content == "") && len(files) == 0 {
 		return nil, no(http.StatusBadRequest, 50006, "Cannot send an empty message")
 	}
-	if f.Flags&ephemeral != 0 {
+	if f.flags()&ephemeral != 0 {
 		o.Notices = append(o.Notices, *f.Content)
 		s.news.Tell()
-		return map[string]any{"id": s.newID(), "channel_id": o.channel, "content": f.Content, "flags": f.Flags}, nil
+		return map[string]any{"id": s.newID(), "channel_id": o.channel, "content": f.Content, "flags": f.flags()}, nil
 	}
 	room := s.room(o.channel)
 	p := o.original
@@ -206,7 +206,9 @@ func (s *Server) fill(room *room, p *post, f form, files []File) any {
 	if f.Components != nil {
 		p.buttons = f.buttons()
 	}
-	p.flags |= f.Flags
+	if f.Flags != nil {
+		p.flags = *f.Flags &^ ephemeral
+	}
 	for _, file := range files {
 		p.files = append(p.files, s.keep(room.ID, file))
 	}

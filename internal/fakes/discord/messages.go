@@ -105,7 +105,7 @@ func (s *Server) createMessage(r *request) (any, *apiError) {
 			return s.postJSON(room, p), nil
 		}
 	}
-	p := &post{id: s.newID(), author: BotID, at: s.opts.Now(), byBot: byBot{nonce: f.nonce(), buttons: f.buttons(), flags: f.Flags}}
+	p := &post{id: s.newID(), author: BotID, at: s.opts.Now(), byBot: byBot{nonce: f.nonce(), buttons: f.buttons(), flags: f.flags()}}
 	if f.Content != nil {
 		p.text = *f.Content
 	}
@@ -162,6 +162,9 @@ func (s *Server) editMessage(r *request) (any, *apiError) {
 	}
 	if f.Components != nil {
 		p.buttons = f.buttons()
+	}
+	if f.Flags != nil {
+		p.flags = *f.Flags
 	}
 	s.changed(room, p, f.Mentions)
 	return s.postJSON(room, p), nil

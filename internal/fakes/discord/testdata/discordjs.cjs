@@ -8,13 +8,16 @@ const client = new Client({
   rest: { api: root, timeout: 60_000 },
 });
 
+const text = (i) => i.options.getString("text");
 const row = () => new ActionRowBuilder().addComponents(
   new ButtonBuilder().setCustomId("yes:1").setLabel("Yes").setStyle(ButtonStyle.Primary),
   new ButtonBuilder().setCustomId("no:1").setLabel("No").setStyle(ButtonStyle.Secondary),
 );
 
 client.once("clientReady", async (c) => {
-  await c.application.commands.set([new SlashCommandBuilder().setName("status").setDescription("what goes on").setDescriptionLocalizations({ "zh-CN": "状态" })]);
+  await c.application.commands.set([new SlashCommandBuilder().setName("status").setDescription("what goes on").setNameLocalizations({ "zh-CN": "状态" }).setDescriptionLocalizations({ "zh-CN": "状态" })]);
+  const kept = await c.application.commands.fetch({ withLocalizations: true });
+  if (kept.first().nameLocalizations["zh-CN"] !== "状态") throw new Error("the menu has no Chinese name");
   const channel = await c.channels.fetch("301");
   await channel.send(`ready as ${c.user.username} in ${c.guilds.cache.get("300").name}`);
 });
@@ -55,6 +58,16 @@ client.on("interactionCreate", async (i) => {
   if (i.isButton()) {
     await i.update({ content: `pressed ${i.customId}`, components: [] });
     await i.followUp({ content: "thanks", flags: MessageFlags.Ephemeral });
+    return;
+  }
+  if (i.isChatInputCommand() && i.commandName === "slow") {
+    await i.deferReply();
+    await i.editReply({ content: "half", components: [row()] });
+    const whole = await i.editReply({ content: `used /${i.commandName} as ${text(i)}`, flags: MessageFlags.SuppressEmbeds });
+    const more = await i.followUp("more");
+    await i.webhook.editMessage(more, "more words");
+    await i.followUp("to be deleted").then((m) => i.deleteReply(m));
+    await whole.react("👀");
     return;
   }
   if (i.isChatInputCommand()) await i.reply({ content: `used /${i.commandName}`, flags: MessageFlags.Ephemeral });
