@@ -103,7 +103,11 @@ func (n *intake) join(ctx context.Context, ev event) error {
 		case a.has(ev.in.ID):
 			return nil
 		case a.over():
-			return n.sink(ctx, *ev.in) // the others have gone without it
+			err := n.sink(ctx, *ev.in) // the others have gone without it
+			if err == nil {
+				n.ack(ev.in)
+			}
+			return err
 		}
 		a.Parts = append(a.Parts, *ev.in)
 		revision, err = n.write(ctx, chatID, a, revision, albumKept)

@@ -85,9 +85,12 @@ func (t *Telegram) Receive(ctx context.Context, sink channels.Sink) error {
 	}
 	inner, cancel := context.WithCancel(ctx)
 	shut := t.hook.Open(inner, in)
+	var wg sync.WaitGroup
+	wg.Go(func() { in.react(inner) })
 	in.run(inner)
 	cancel()
 	shut()
+	wg.Wait()
 	return nil
 }
 

@@ -32,7 +32,10 @@ type intake struct {
 }
 
 func newIntake(t *Telegram, sink channels.Sink) *intake {
-	return &intake{t: t, sink: sink, acks: make(chan chat.MessageRef, ackBuffer), albums: map[string]waiting{}, wake: make(chan struct{}, 1)}
+	return &intake{
+		t: t, sink: sink, acks: make(chan chat.MessageRef, ackBuffer),
+		albums: map[string]waiting{}, wake: make(chan struct{}, 1),
+	}
 }
 
 // take handles one event; nil means that it is stored or rightly passed over.

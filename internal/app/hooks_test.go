@@ -115,6 +115,14 @@ func TestWebhookOnAnyGateway(t *testing.T) {
 	bots[1].until("the other goes on", func() bool { _, n, _ := proxy.counts(); return n >= before+20 }, func() string { return fmt.Sprint(proxy.counts()) })
 	stop()
 	wg.Wait()
+	w.allAnswered(numbers, first)
+	clean(t, bots[1].signal(syscall.SIGTERM))
+	clean(t, bots[2].signal(syscall.SIGTERM))
+}
+
+// allAnswered: of each person every message was answered, once and in order.
+func (w *world) allAnswered(numbers []int, first int) {
+	w.t.Helper()
 	var report chaosReport
 	for c, n := range numbers {
 		chat := int64(first + c)
@@ -123,10 +131,8 @@ func TestWebhookOnAnyGateway(t *testing.T) {
 		w.judge(&report, chat, n+1)
 		report.messages += n + 1
 	}
-	t.Log(report)
+	w.t.Log(report)
 	if report.lost > 0 || report.doubled > 0 || report.disorder > 0 {
-		t.Errorf("%v; want nothing lost, doubled or out of order", report)
+		w.t.Errorf("%v; want nothing lost, doubled or out of order", report)
 	}
-	clean(t, bots[1].signal(syscall.SIGTERM))
-	clean(t, bots[2].signal(syscall.SIGTERM))
 }
