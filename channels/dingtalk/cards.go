@@ -20,6 +20,8 @@ const (
 	// cardTries is how often a card may fail before the answer goes as a
 	// message.
 	cardTries = 2
+	// cardPause is about how long an answer waits when cards change too fast.
+	cardPause = 300 * time.Millisecond
 	// cardLife is how long the buttons of a card can be pressed, and how long
 	// an open card is remembered.
 	cardLife   = 30 * 24 * time.Hour
@@ -130,17 +132,25 @@ func (d *desk) send(ctx context.Context, to target, msg chat.Outbound) (ref chat
 		return ref, false, nil
 	}
 	err = d.show(ctx, to, msg, &track)
+	if !msg.Draft && channels.KindOf(err) == channels.RateLimited {
+		if channels.NewBackoff(cardPause, cardPause).PauseAtLeast(ctx, 0); ctx.Err() == nil {
+			err = d.show(ctx, to, msg, &track)
+		}
+	}
 	switch kind := channels.KindOf(err); {
 	case err == nil:
 		return d.t.ref(to.chat, track), true, nil
 	case msg.Draft: // the draft may come again, or the answer be there before it: either has the card
 		d.change(track, func(c *openCard) { c.message = "" })
 		return ref, true, err
-	case kind == channels.RateLimited, kind == channels.Ambiguous && card.fails+1 < cardTries:
+	case kind == channels.RateLimited && buttons, kind == channels.Ambiguous && card.fails+1 < cardTries:
 		d.change(track, func(c *openCard) { c.fails++ })
 		return ref, true, err // once more, into the same card
 	}
 	d.t.deps.Log.Warn("a card failed, the answer goes as a message", "chat", msg.Addr.String(), "err", err)
+	if channels.KindOf(err) == channels.RateLimited { // what changes cards is limited, and by itself; an answer does not wait for it
+		d.change(track, func(c *openCard) { c.text = cardMoved })
+	}
 	d.abandon(ctx, track)
 	return ref, false, nil
 }

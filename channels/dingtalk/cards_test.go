@@ -223,6 +223,7 @@ func TestCardFailures(t *testing.T) {
 		"no answer, nothing done":    {[]fake.Fault{{Op: fake.OpCardStream, Drop: true}}, "card failed " + cardBroke + "|markdown  the answer"},
 		"the server fails":           {[]fake.Fault{{Op: fake.OpCardStream, Status: 502, Page: true}}, "card failed " + cardBroke + "|markdown  the answer"},
 		"too fast":                   {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi"}}, "card finished the answer"},
+		"too fast for long":          {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi", Times: 2}}, "card finished " + cardMoved + "|markdown  the answer"},
 		"the card was never created": {nil, "markdown  the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

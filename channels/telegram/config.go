@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"magpie/channels"
 	"magpie/chat"
@@ -18,6 +19,9 @@ const (
 )
 
 const publicAPI = "https://api.telegram.org"
+
+// maxEmoji: an emoji is one character for people and may be several runes.
+const maxEmoji = 8
 
 // Config is the section of one Telegram bot.
 type Config struct {
@@ -34,6 +38,9 @@ type Config struct {
 	// LinkPreviews lets Telegram show previews of the addresses in answers, for
 	// which it fetches them.
 	LinkPreviews bool `yaml:"link_previews"`
+	// AckReaction is the emoji that is put on what is meant for the bot as soon as
+	// it is stored; "" = none.
+	AckReaction string `yaml:"ack_reaction"`
 }
 
 var (
@@ -63,6 +70,9 @@ func (c *Config) complete() error {
 		errs = append(errs, errors.New("token: holds characters that no token has; expected the form 123456:ABC-def"))
 	}
 	errs = append(errs, channels.CheckURL("api_base", c.APIBase))
+	if utf8.RuneCountInString(c.AckReaction) > maxEmoji {
+		errs = append(errs, fmt.Errorf("ack_reaction: %q is no emoji; one such as 👀 is expected", c.AckReaction))
+	}
 	switch c.Mode {
 	case modePoll:
 	case modeWebhook:

@@ -35,6 +35,7 @@ type intake struct {
 	t     *Telegram
 	sink  channels.Sink
 	chats lanes.Lanes
+	acks  chan chat.MessageRef // messages to put an emoji on
 
 	mu     sync.Mutex
 	albums map[string]*album // by chat
@@ -49,7 +50,7 @@ type album struct {
 }
 
 func newIntake(t *Telegram, sink channels.Sink) *intake {
-	return &intake{t: t, sink: sink, albums: map[string]*album{}, wake: make(chan struct{}, 1)}
+	return &intake{t: t, sink: sink, acks: make(chan chat.MessageRef, ackBuffer), albums: map[string]*album{}, wake: make(chan struct{}, 1)}
 }
 
 // load finds the albums that an earlier process left behind.
@@ -97,6 +98,7 @@ func (n *intake) store(ctx context.Context, ev event) error {
 	if err := n.sink(ctx, *ev.in); err != nil {
 		return err
 	}
+	n.ack(ev.in)
 	for _, in := range ev.also {
 		if err := n.sink(ctx, in); err != nil {
 			return err
@@ -168,9 +170,11 @@ func (n *intake) flush(ctx context.Context, chatID string) error {
 	if a == nil {
 		return nil
 	}
-	if err := n.sink(ctx, merge(a.Parts)); err != nil {
+	all := merge(a.Parts)
+	if err := n.sink(ctx, all); err != nil {
 		return err
 	}
+	n.ack(&all)
 	n.mu.Lock()
 	delete(n.albums, chatID)
 	n.mu.Unlock()

@@ -169,6 +169,7 @@ func (t *Telegram) receiveAll(ctx context.Context, in *intake) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wg.Go(func() { t.keepMenu(ctx) })
+	wg.Go(func() { in.react(ctx) })
 	if t.cfg.Mode == modeWebhook {
 		return t.serveHook(ctx, in)
 	}

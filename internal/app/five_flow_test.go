@@ -123,9 +123,14 @@ func (a *answer) Write(p []byte) (int, error) {
 
 // flow is what the chats of one platform have shown of streamed answers.
 type flow struct {
+	flowCase
+	five    *five
+	tooFast *floods
+
 	mu    sync.Mutex
-	ends  map[string]time.Time // of the model, by chat; zero: not yet
-	shown map[string]int       // versions, by chat
+	holds map[string]chan struct{} // the end of each answer, by its word
+	ends  map[string]time.Time     // of the model, by chat; zero: not yet
+	shown map[string]int           // versions, by chat
 	took  []time.Duration
 	done  chan string // chats whose answer is there
 }
@@ -150,19 +155,15 @@ func long() string {
 	return string([]rune(text)[:3000-len(ending)-1]) + " " + ending
 }
 
-// BenchmarkFiveStreaming streams answers of 3000 characters within 20 s in four
-// chats of a platform at once, with the platform's limits and the program's: how
-// many versions a chat shows, how many calls come too fast, and how long after
-// the model's end the whole answer is there. refused: from the model's end on no
-// message is changed any more.
-//
-//	go test ./internal/app -run xxx -bench FiveStreaming -benchtime 16x
-func BenchmarkFiveStreaming(b *testing.B) {
-	for _, c := range []struct {
-		name, platform string
-		ways           telegram.Ways
-		refused        bool
-	}{
+// flowCase is one way in which answers are streamed.
+type flowCase struct {
+	name, platform string
+	ways           telegram.Ways
+	refused        bool // from the first answer's end on no message is changed any more
+}
+
+func flowCases() []flowCase {
+	return []flowCase{
 		{name: "telegram/drafts", platform: "telegram"},
 		{name: "telegram/edits", platform: "telegram", ways: telegram.Ways{Old: true}},
 		{name: "telegram/refused", platform: "telegram", ways: telegram.Ways{Old: true}, refused: true},
@@ -173,86 +174,103 @@ func BenchmarkFiveStreaming(b *testing.B) {
 		{name: "dingtalk/cards", platform: "dingtalk"},
 		{name: "dingtalk/refused", platform: "dingtalk", refused: true},
 		{name: "qq/whole", platform: "qq"},
-	} {
+	}
+}
+
+// BenchmarkFiveStreaming streams answers of 3000 characters within 20 s in four
+// chats of a platform at once, with the platform's limits and the program's: how
+// many versions a chat shows, how many calls come too fast (nobody but the
+// platform's limits refuses them), and how long after the model's end the whole
+// answer is there.
+//
+//	go test ./internal/app -run xxx -bench FiveStreaming -benchtime 12x -timeout 60m
+func BenchmarkFiveStreaming(b *testing.B) {
+	for _, c := range flowCases() {
 		b.Run(c.name, func(b *testing.B) {
-			const people = 4
-			fl := &flow{ends: map[string]time.Time{}, shown: map[string]int{}, done: make(chan string, people)}
-			drafts := func(chat, text string) {
-				fl.mu.Lock()
-				defer fl.mu.Unlock()
-				fl.shown[chat]++
-			}
-			f := newFive(b, fiveOptions{
-				cards: true, rates: true, telegram: c.ways, drafted: drafts,
-				told: func(_, chat, text string) { fl.told(chat, text) },
-			})
-			f.only, f.common = []string{c.platform}, "stream: true"
-			count := &floods{Handler: f.taps[c.platform].inner}
-			f.taps[c.platform].inner = count
-			text := long()
-			var mu sync.Mutex
-			holds := map[string]chan struct{}{}
-			f.model.Reply(func(r modelserver.Request) modelserver.Answer {
-				mu.Lock()
-				defer mu.Unlock()
-				return modelserver.Answer{Text: text, Pieces: modelserver.Pieces{N: 100, Pause: 200 * time.Millisecond, Hold: holds[mark1(r.LastUser())]}}
-			})
-			p := f.start()
-			var before float64
-			f.each(func(s side) {
-				answers := 0
-				for b.Loop() {
-					if answers%people != 0 { // an answer of each person is one round
-						answers++
-						continue
+			fl := newFlow(b, c)
+			p := fl.five.start()
+			fl.five.each(func(s side) {
+				for n := 0; b.Loop(); n++ {
+					if n%flowPeople == 0 { // an answer to each person is one round
+						fl.round(b, s, n)
 					}
-					var wg sync.WaitGroup
-					for n := range people {
-						wg.Go(func() {
-							chat, word := s.join(answers+n), fmt.Sprintf("round%d", answers+n)
-							hold := make(chan struct{})
-							mu.Lock()
-							holds[word] = hold
-							mu.Unlock()
-							s.say(chat, "tell me "+word)
-							<-time.After(20*time.Second + time.Duration(n)*150*time.Millisecond)
-							if c.refused && n == 0 {
-								before = count.count()
-								f.noMoreEdits()
-							}
-							fl.mu.Lock()
-							fl.ends[chat] = time.Now()
-							fl.mu.Unlock()
-							close(hold)
-						})
-					}
-					wg.Wait()
-					for range people {
-						receive(b, fl.done, "answer")
-					}
-					answers++
 				}
 			})
-			if !c.refused {
-				before = count.count()
-			}
-			fl.mu.Lock()
-			defer fl.mu.Unlock()
-			versions := 0
-			for _, n := range fl.shown {
-				versions += n
-			}
-			slices.Sort(fl.took)
-			b.ReportMetric(float64(versions)/float64(max(1, len(fl.took))), "versions/answer")
-			b.ReportMetric(before, "429s")
-			b.ReportMetric(quantile(fl.took, 0.5), "end-p50-ms")
-			b.ReportMetric(quantile(fl.took, 0.99), "end-p99-ms")
-			b.ReportMetric(quantile(fl.took, 1), "end-max-ms")
+			fl.report(b)
 			p.kill()
 		})
 	}
 }
 
-func mark1(text string) string {
-	return regexp.MustCompile(`round\d+`).FindString(text)
+const flowPeople = 4
+
+// newFlow makes a world for one platform.
+func newFlow(b *testing.B, c flowCase) *flow {
+	fl := &flow{
+		flowCase: c, ends: map[string]time.Time{}, shown: map[string]int{}, holds: map[string]chan struct{}{},
+		done: make(chan string, flowPeople),
+	}
+	drafted := func(chat, _ string) {
+		fl.mu.Lock()
+		defer fl.mu.Unlock()
+		fl.shown[chat]++
+	}
+	fl.five = newFive(b, fiveOptions{
+		cards: true, rates: true, telegram: c.ways, drafted: drafted,
+		told: func(_, chat, text string) { fl.told(chat, text) },
+	})
+	fl.five.only, fl.five.common = []string{c.platform}, "stream: true"
+	fl.tooFast = &floods{Handler: fl.five.taps[c.platform].inner}
+	fl.five.taps[c.platform].inner = fl.tooFast
+	text, word := long(), regexp.MustCompile(`round\d+`)
+	fl.five.model.Reply(func(r modelserver.Request) modelserver.Answer {
+		fl.mu.Lock()
+		defer fl.mu.Unlock()
+		hold := fl.holds[word.FindString(r.LastUser())]
+		return modelserver.Answer{Text: text, Pieces: modelserver.Pieces{N: 100, Pause: 200 * time.Millisecond, Hold: hold}}
+	})
+	return fl
+}
+
+// round lets every person ask once, and returns when all answers are there.
+func (fl *flow) round(b *testing.B, s side, first int) {
+	var wg sync.WaitGroup
+	for n := range flowPeople {
+		wg.Go(func() {
+			chat, word, hold := s.join(first+n), fmt.Sprintf("round%d", first+n), make(chan struct{})
+			fl.mu.Lock()
+			fl.holds[word] = hold
+			fl.mu.Unlock()
+			s.say(chat, "tell me "+word)
+			<-time.After(20*time.Second + time.Duration(n)*150*time.Millisecond)
+			if fl.refused && first+n == 0 {
+				fl.five.noMoreEdits()
+			}
+			fl.mu.Lock()
+			fl.ends[chat] = time.Now()
+			fl.mu.Unlock()
+			close(hold)
+		})
+	}
+	wg.Wait()
+	for range flowPeople {
+		receive(b, fl.done, "answer")
+	}
+}
+
+func (fl *flow) report(b *testing.B) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	versions := 0
+	for _, n := range fl.shown {
+		versions += n
+	}
+	slices.Sort(fl.took)
+	b.ReportMetric(float64(versions)/float64(max(1, len(fl.took))), "versions/answer")
+	if !fl.refused {
+		b.ReportMetric(fl.tooFast.count(), "429s")
+	}
+	b.ReportMetric(quantile(fl.took, 0.5), "end-p50-ms")
+	b.ReportMetric(quantile(fl.took, 0.99), "end-p99-ms")
+	b.ReportMetric(quantile(fl.took, 1), "end-max-ms")
 }

@@ -20,6 +20,7 @@ type draft struct {
 
 // streams is what a chat knows of replies that are being written.
 type streams struct {
+	rate   trouble.Bucket // of messages
 	draft  draft
 	drafts trouble.Bucket
 	edits  edits

@@ -103,9 +103,9 @@ func (s *Server) tooFast(r *room, n int) *apiError {
 	now, wait := s.opts.Now(), 0.0
 	for range n {
 		if r.id < 0 {
-			wait = max(wait, r.rate.Take(now, groupPerMinute/60.0, groupPerMinute))
+			wait = max(wait, r.streams.rate.Take(now, groupPerMinute/60.0, groupPerMinute))
 		} else {
-			wait = max(wait, r.rate.Take(now, chatPerSecond, chatBurst))
+			wait = max(wait, r.streams.rate.Take(now, chatPerSecond, chatBurst))
 		}
 		wait = max(wait, s.rates.all.Take(now, allPerSecond, allPerSecond))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -263,7 +264,22 @@ func setMessageReaction(s *Server, req *request) (any, *apiError) {
 			return nil, badRequest("REACTION_INVALID")
 		}
 	}
+	if r.reactions == nil {
+		r.reactions = map[string]string{}
+	}
+	r.reactions[req.params["message_id"]] = ""
+	for _, x := range reactions {
+		r.reactions[req.params["message_id"]] = x.Emoji
+	}
+	s.news.Tell()
 	return true, nil
+}
+
+// Reaction is the emoji that the bot has put on a message, "" if none.
+func (s *Server) Reaction(chat int64, message int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.room(chat).reactions[strconv.Itoa(message)]
 }
 
 func sendChatAction(s *Server, req *request) (any, *apiError) {

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"magpie/internal/fakes/trouble"
 )
 
 // Person is a user of Telegram. A private chat with the bot has the user's id.
@@ -25,18 +23,18 @@ type Group struct {
 
 // room is one chat.
 type room struct {
-	id       int64
-	title    string
-	topics   map[int]bool
-	kind     string // private, supergroup
-	closed   string // why the bot may not write; "" = it may
-	movedTo  int64
-	last     int // message id
-	messages map[int]*Message
-	order    []int // ids of the bot's messages
-	rate     trouble.Bucket
-	streams  streams
-	said     map[int]map[string]any // messages of people, for quotes
+	id        int64
+	title     string
+	topics    map[int]bool
+	kind      string // private, supergroup
+	closed    string // why the bot may not write; "" = it may
+	movedTo   int64
+	last      int // message id
+	messages  map[int]*Message
+	order     []int // ids of the bot's messages
+	streams   streams
+	reactions map[string]string      // of the bot, by message
+	said      map[int]map[string]any // messages of people, for quotes
 }
 
 // AddPerson makes a user who has started the bot.
