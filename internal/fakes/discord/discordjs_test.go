@@ -114,11 +114,7 @@ func TestDiscordJS(t *testing.T) {
 	c.eventually("the follow-up", func() bool { return len(c.s.Interaction(press).Notices) == 1 })
 	used := c.s.Use(ann, crowd, "status")
 	c.eventually("the command's answer", func() bool { return c.s.Interaction(used).Shown == "used /status" })
-	slow := c.s.Use(ann, crowd, "slow", "text")
-	answered := c.wait(crowd, func(m []fake.Message) bool { return len(m) == 3 && len(m[1].Reactions) == 1 && m[2].Edits == 1 })
-	if m := answered[1]; m.Text != "used /slow as text" || m.Interaction != slow || m.Previews || len(m.Buttons) != 1 || answered[2].Text != "more words" {
-		t.Errorf("deferred: %+v", answered)
-	}
+	c.deferred()
 	c.s.Say(fake.Said{From: ann, Channel: annDM, Text: "too long"})
 	if got := c.wait(annDM, count(2))[1].Text; got != "400 50035 BASE_TYPE_MAX_LENGTH" {
 		t.Errorf("too long: %q", got)
@@ -152,6 +148,16 @@ func TestDiscordJS(t *testing.T) {
 	c.end <- err
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c.out.String())
+	}
+}
+
+// deferred uses a command whose answer takes its time.
+func (c *client) deferred() {
+	c.t.Helper()
+	slow := c.s.Use(ann, crowd, "slow", "text")
+	answered := c.wait(crowd, func(m []fake.Message) bool { return len(m) == 3 && len(m[1].Reactions) == 1 && m[2].Edits == 1 })
+	if m := answered[1]; m.Text != "used /slow as text" || m.Interaction != slow || m.Previews || len(m.Buttons) != 1 || answered[2].Text != "more words" {
+		c.t.Errorf("deferred: %+v", answered)
 	}
 }
 
