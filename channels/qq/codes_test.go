@@ -2,6 +2,7 @@ package qq
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,5 +237,20 @@ func TestQuotingAnswers(t *testing.T) {
 	r.mustSend(t, msg)
 	if shown := w.Messages(ann); shown[0].Quotes != "" {
 		t.Error("quoted in a private chat")
+	}
+}
+
+// Doctor names what was refused, and nothing else.
+func TestSurveyNamesWhatWasRefused(t *testing.T) {
+	w := newWorld(t, nil)
+	q := w.channel(t, channels.Deps{}, withMarkdown)
+	if lines, err := q.Survey(t.Context()); len(lines) != 0 || err != nil {
+		t.Errorf("at first: %q, %v", lines, err)
+	}
+	if _, err := q.Send(channeltest.Bounded(t), reminder(ann, "m", "**a**")); err != nil { // the account has no markdown
+		t.Fatal(err)
+	}
+	if lines, err := q.Survey(t.Context()); len(lines) != 1 || !strings.Contains(lines[0], "native Markdown was refused") || err != nil {
+		t.Errorf("after a refusal: %q, %v", lines, err)
 	}
 }

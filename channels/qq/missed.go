@@ -73,10 +73,6 @@ func (q *QQ) reason(msg chat.Outbound) error {
 		window, replies(msg.Addr.Chat))}
 }
 
-// isAnswer: reminders and notices have no turn, and what a job's turn says was
-// not asked for either.
-func isAnswer(msg chat.Outbound) bool { return !msg.Unasked && (msg.Final || msg.Turn != "") }
-
 // tellMissed sends what waited for the next contact, as much as fits into one
 // message; it costs one reply. The rest waits for the contact after.
 func (q *QQ) tellMissed(ctx context.Context, chatID string) error {

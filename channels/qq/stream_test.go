@@ -19,11 +19,11 @@ func answerOf(turn, id, text string) chat.Outbound {
 	return msg
 }
 
-// streamedTo lets an answer grow to its end, n runes at a time, and returns the
+// streamed lets the poem grow to its end, n runes at a time, and returns the
 // drafts that people saw.
-func streamedTo(t *testing.T, w *world, r *receiving, turn, text string, n int) (seen []string) {
+func (r *receiving) streamed(t *testing.T, w *world, turn string, n int) (seen []string) {
 	t.Helper()
-	runes := []rune(text)
+	runes := []rune(poem)
 	for i := n; i < len(runes); i += n {
 		if err := r.Draft(channeltest.Bounded(t), at(ann), turn, string(runes[:i])); err != nil {
 			t.Fatalf("draft %q: %v", string(runes[:i]), err)
@@ -46,7 +46,7 @@ func TestAnswersAreStreamed(t *testing.T) {
 			for _, n := range []int{1, 5, 17} {
 				id := heard(t, w, r, ann, "a poem, please")
 				before := len(w.Messages(ann))
-				seen := streamedTo(t, w, r, id, poem, n)
+				seen := r.streamed(t, w, id, n)
 				if len(seen) < 5 {
 					t.Errorf("%d at a time: people saw %q", n, seen)
 				}

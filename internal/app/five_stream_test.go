@@ -11,6 +11,7 @@ import (
 	"magpie/internal/fakes/discord"
 	"magpie/internal/fakes/feishu"
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/qq"
 	"magpie/internal/fakes/telegram"
 )
 
@@ -57,6 +58,7 @@ func TestFiveStreaming(t *testing.T) {
 			ph := &phases{shown: map[string][]string{}}
 			f := newFive(t, fiveOptions{told: ph.note, cards: true})
 			f.common = "stream: true"
+			f.qq.Grant(qq.Policy{Streams: true})
 			seen := make(chan struct{}) // something of each reply, before its end
 			f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 				if strings.Contains(r.LastUser(), "poem") {
@@ -76,9 +78,7 @@ func TestFiveStreaming(t *testing.T) {
 				p.say(chats[p], "a poem, please")
 			})
 			f.each(func(p side) {
-				if p.name() != "qq" {
-					f.within(deadline, p.name()+" shows something of the reply before its end", func() bool { return len(ph.of(p.name())) > 0 })
-				}
+				f.within(deadline, p.name()+" shows something of the reply before its end", func() bool { return len(ph.of(p.name())) > 0 })
 			})
 			close(seen)
 			f.each(func(p side) {

@@ -48,7 +48,8 @@ type Options struct {
 	Rates         bool          // refuse what is faster than the platform allows
 	Forget        bool          // keep no messages and files: memory stays flat under load
 	Now           func() time.Time
-	// OnMessage is told of each message of the bot, in order, while the Server
+	// OnMessage is told of each message of the bot, also of one that grows each
+	// time it does, in order, while the Server
 	// is locked: it must be quick and must not call the Server.
 	OnMessage func(Message)
 }

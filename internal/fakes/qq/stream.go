@@ -65,7 +65,7 @@ func (s *Server) postStream(r *http.Request, body []byte) (any, *refusal) {
 		return nil, e
 	}
 	s.news.Tell()
-	if m.Stream == "closed" && s.opts.OnMessage != nil {
+	if s.opts.OnMessage != nil {
 		s.opts.OnMessage(*m)
 	}
 	return map[string]any{
