@@ -228,8 +228,10 @@ func (l *line) keepAlive(ctx context.Context) error {
 	}
 }
 
+// write writes a frame. The end of ctx does not break it off: half a frame would
+// leave no room for a farewell. The end of the connection does.
 func (l *line) write(ctx context.Context, f *frame) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	return l.conn.Write(ctx, websocket.MessageBinary, f.encode())
 }
