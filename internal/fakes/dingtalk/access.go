@@ -21,6 +21,9 @@ type access struct {
 	sessions  map[string]session // by the secret of the URL
 	downloads map[string]File    // by download code
 	calls     trouble.Bucket
+	nonce     string // of a registration
+	device    string
+	agreed    bool
 }
 
 type session struct {

@@ -160,6 +160,9 @@ func routes() map[string]route {
 		"POST /v1.0/card/instances/createAndDeliver": {OpCardCreate, api, (*Server).createCard},
 		"PUT /v1.0/card/streaming":                   {OpCardStream, api, (*Server).streamCard},
 		"PUT /v1.0/card/instances":                   {OpCardUpdate, api, (*Server).updateCard},
+		"POST /app/registration/init":                {OpRegister, bySecret, (*Server).registerInit},
+		"POST /app/registration/begin":               {OpRegister, bySecret, (*Server).registerBegin},
+		"POST /app/registration/poll":                {OpRegister, bySecret, (*Server).registerPoll},
 		"POST /media/upload":                         {OpUpload, oapi, (*Server).upload},
 		"POST /robot/sendBySession":                  {OpWebhook, bySecret, (*Server).sendBySession},
 	}
