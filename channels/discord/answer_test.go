@@ -268,8 +268,7 @@ func TestThinkingEnds(t *testing.T) {
 func TestAnswerWaitsForAcknowledgement(t *testing.T) {
 	w := newWorld(t, patient(nil))
 	answers := make(chan error, 1)
-	var d *Discord
-	d = w.channel(t, channels.Deps{})
+	d := w.channel(t, channels.Deps{})
 	r := start(t, d, func(in chat.Inbound) error {
 		go func() {
 			_, err := d.Send(t.Context(), reply(in, "1", "quick"))
