@@ -156,9 +156,14 @@ type Buttoner interface {
 
 // Hooker takes the platform's webhook calls at /hooks/<instance>. The handler
 // authenticates every call by the platform's signature; it answers 503 while
-// Run is not running.
+// neither Run nor Receive is running.
 type Hooker interface {
 	Hook() http.Handler
+	// Receive has Hook take calls and hand them to sink, until ctx ends: in any
+	// process, beside its Run, and beside that of another. It keeps nothing right
+	// on the platform, that is Run's. It returns nil at once when the channel
+	// takes no calls, and an *Error when it cannot go on.
+	Receive(ctx context.Context, sink Sink) error
 }
 
 // Checker proves credentials and permissions by a real call.

@@ -17,7 +17,7 @@ func TestGate(t *testing.T) {
 			t.Error("a gate that was never opened lets in")
 		}
 		run, end := context.WithCancel(t.Context())
-		g.Open(run, "intake")
+		shutRun := g.Open(run, "intake")
 		in, ctx, leave, ok := g.Enter(t.Context())
 		if !ok || in != "intake" || ctx.Err() != nil {
 			t.Fatalf("got %q, %v, %v", in, ctx.Err(), ok)
@@ -29,7 +29,7 @@ func TestGate(t *testing.T) {
 		}
 		shut := make(chan struct{})
 		go func() {
-			g.Shut()
+			shutRun()
 			close(shut)
 		}()
 		synctest.Wait()
@@ -43,6 +43,42 @@ func TestGate(t *testing.T) {
 		}
 		leave()
 		<-shut
+	})
+}
+
+// A gate that is open for two reasons lets in for the one that is left, and
+// never shuts in between.
+func TestGateOpenTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g channels.Gate[string]
+		enter := func() string {
+			in, _, leave, ok := g.Enter(t.Context())
+			if !ok {
+				return "shut"
+			}
+			leave()
+			return in
+		}
+		shutFirst := g.Open(t.Context(), "receive")
+		run, end := context.WithCancel(t.Context())
+		_, ctx, leave, _ := g.Enter(t.Context())
+		shutRun := g.Open(run, "run")
+		if got := enter(); got != "run" {
+			t.Errorf("let in for %q", got)
+		}
+		end()
+		if got := enter(); got != "receive" {
+			t.Errorf("after the end of Run let in for %q", got)
+		}
+		shutRun() // does not wait for calls of others
+		if got := enter(); got != "receive" || ctx.Err() != nil {
+			t.Errorf("after Run let in for %q; an older call: %v", got, ctx.Err())
+		}
+		leave()
+		shutFirst()
+		if got := enter(); got != "shut" {
+			t.Errorf("after all let in for %q", got)
+		}
 	})
 }
 

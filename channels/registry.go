@@ -122,6 +122,12 @@ func (s *Status) Failed(err error) {
 	})
 }
 
+// Trouble notes that something is wrong although the connection stands. err
+// must not hold secrets.
+func (s *Status) Trouble(err error) {
+	s.change(func(st *State) { st.LastError, st.ErrorAt = err.Error(), s.now() })
+}
+
 // Stopped notes that the channel was given up.
 func (s *Status) Stopped(err error) {
 	s.Failed(err)

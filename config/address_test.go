@@ -150,7 +150,7 @@ func TestProxyVariables(t *testing.T) {
 		"127.0.0.1：7890": "full-width ：", "http://user:hunter2@10.0.0.1:99999": "want a port", "http：//10.0.0.1:3128": "full-width ：", `"http://10.0.0.1:3128"`: "quotes around it", " http://10.0.0.1:3128": "blanks around it",
 		"ftp://10.0.0.1:21": "want the address of a proxy", "http://": "want the address of a proxy", "http://u:hunter2/x@10.0.0.1:3128": "in a user or a password", "http://u:p@hunter2/x@10.0.0.1:3128": "in a user or a password", "“http://10.0.0.1:3128”": "quotes around it",
 	} {
-		for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY"} {
+		for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"} {
 			got := strings.Join(problems(t, "{}\n", env{name: value}), "\n")
 			if !strings.Contains(got, name+": ") || !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
 				t.Errorf("%s=%s\n got %s\nwant %s", name, value, got, want)
@@ -158,7 +158,10 @@ func TestProxyVariables(t *testing.T) {
 		}
 	}
 	for _, value := range []string{"", "http://10.0.0.1:3128", "10.0.0.1:3128", "proxy:3128", "http://u:p%40@proxy.lan:3128/", "socks5://127.0.0.1:1080", "http://[::1]:3128", "proxy.lan"} {
-		load(t, "{}\n", env{"HTTPS_PROXY": value, "http_proxy": value})
+		load(t, "{}\n", env{"HTTPS_PROXY": value, "http_proxy": value, "ALL_PROXY": value, "NO_PROXY": "10.0.0.0/8, .example.org,*"})
+	}
+	if got := strings.Join(problems(t, "{}\n", env{"NO_PROXY": "10.0.0.1，example.org"}), "\n"); !strings.Contains(got, "NO_PROXY: ") || !strings.Contains(got, "full-width") {
+		t.Errorf("a list with a full-width comma: %s", got)
 	}
 }
 
@@ -173,4 +176,30 @@ func TestSeldomMeant(t *testing.T) {
 			t.Errorf("%s: %s", said, got)
 		}
 	}
+}
+
+// The key of a channel and of a model, and what its errors and Show tell.
+func TestProxyKeys(t *testing.T) {
+	const file = "channels: {telegram: {token: '1:a', proxy: '${P:-}'}}\nllm: {models: [{provider: openai, model: m, api_key: sk-x, proxy: '${P:-}'}]}\n"
+	for value, want := range map[string]string{
+		"off": "none is without a proxy", "socks4://me:hunter2@10.0.0.1:1": "socks5://", "http://me:hunter2@10.0.0.1:70000": "want a port", "http://me:hunter2@": "want the address of a proxy",
+		"http://10.0.0.1：3128": "full-width ：", "http://me:a/hunter2@10.0.0.1:3128": "/ as %2F", "10.0.0.1;hunter2": "want the address of a proxy",
+	} {
+		got := strings.Join(problems(t, file, env{"P": value}), "\n")
+		for _, key := range []string{"1:44: channels.telegram.proxy: ", "llm.models[0].proxy: "} {
+			if !strings.Contains(got, key) || strings.Count(got, want) != 2 || strings.Contains(got, "hunter2") {
+				t.Errorf("%s\n got %s\nwant %s with %s", value, got, key, want)
+			}
+		}
+	}
+	for _, value := range []string{"", "none", "direct", "http://10.0.0.1:3128", "https://proxy.lan", "socks5://me:hunter2@10.0.0.1:1080", "proxy:3128"} {
+		c := load(t, file, env{"P": value})
+		if got := c.Proxies(); len(got) != 3 || got[0] != value || got[2] != value { // with that of web
+			t.Errorf("%s: %q", value, got)
+		}
+		if shown, err := config.Show(c, nil); err != nil || strings.Contains(string(shown), "hunter2") || strings.Contains(value, "@") != strings.Contains(string(shown), "proxy: socks5://***@10.0.0.1:1080") {
+			t.Errorf("%s: %v\n%s", value, err, shown)
+		}
+	}
+	load(t, "channels: {telegram: {enabled: false, proxy: off}}\n", nil)
 }

@@ -72,6 +72,16 @@ func (g Group) shown() any {
 	return yaml.MapSlice{{Key: "id", Value: g.ID}, {Key: "members", Value: true}}
 }
 
+// unheard are the groups that are named where none is heard.
+func (c *Config) unheard() (all []string) {
+	for _, ch := range c.Channels {
+		if ch.Enabled && ch.Group == "off" && len(ch.Groups) > 0 {
+			all = append(all, fmt.Sprintf("channels.%s.group is off: its groups are not heard; write group: mention when they are meant", ch.Name))
+		}
+	}
+	return all
+}
+
 // Errorf returns an *Error that points at a key of the section; key "" is the
 // section itself.
 func (c Channel) Errorf(key, format string, args ...any) error {

@@ -54,3 +54,15 @@ channels:
 		t.Errorf("%d problems, want %d:\n%s", len(got), len(want), all)
 	}
 }
+
+func TestGroupsThatAreNotHeard(t *testing.T) {
+	for text, want := range map[string]int{
+		"{type: telegram, group: off, groups: [a]}": 1, "{type: telegram, group: off}": 0, "{type: telegram, groups: [a]}": 0,
+		"{type: telegram, group: off, groups: [a], enabled: false}": 0,
+	} {
+		got := load(t, "channels: {x: "+text+"}", nil).Warnings()
+		if len(got) != want || want == 1 && !strings.Contains(got[0], "channels.x.group is off") {
+			t.Errorf("%s: warnings %q", text, got)
+		}
+	}
+}

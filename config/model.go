@@ -31,7 +31,7 @@ type Model struct {
 	Provider        string `oneof:"openai|anthropic|offline" required:"true"`
 	BaseURL         string
 	APIKey          chat.Secret
-	Proxy           string // as Channel.Proxy
+	Proxy           string        // as Channel.Proxy
 	Model           string        // the server's name of the model
 	ContextTokens   int           `min:"1"`
 	MaxOutputTokens int           `min:"1"`
@@ -89,6 +89,7 @@ func (c *Config) Warnings(names ...string) []string {
 	if said := c.guessable(); said != "" {
 		all = append(all, said)
 	}
+	all = append(all, c.unheard()...)
 	if c.Blank {
 		all = append(all, c.File+" is empty: the defaults count; write {} into it when they are meant")
 	}

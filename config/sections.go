@@ -81,7 +81,8 @@ type OSS struct {
 	Bucket          string
 	AccessKeyID     string
 	AccessKeySecret chat.Secret
-	Region          string // set: signature V4, else V1
+	CNAME           bool   `yaml:"cname"` // Endpoint is an own domain, bound to the bucket
+	Region          string // "" = told from Endpoint
 	Prefix          string
 	PublicBaseURL   string        // "" = signed URLs
 	URLTTL          time.Duration `yaml:"url_ttl" min:"1s"`

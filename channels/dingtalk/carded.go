@@ -16,10 +16,7 @@ import (
 // writes in an AI card.
 type Carded struct{ *DingTalk }
 
-var (
-	_ channels.Typer  = (*Carded)(nil)
-	_ channels.Editor = (*Carded)(nil)
-)
+var _ channels.Editor = (*Carded)(nil)
 
 // Typing shows a card that says that the bot is at work. The next text of the
 // chat goes into it.

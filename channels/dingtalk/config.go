@@ -39,7 +39,17 @@ type Config struct {
 	// CardButtonsKey is the template's variable with the list of buttons, each
 	// with label and data; "" = the template has none, buttons become text.
 	CardButtonsKey string `yaml:"card_buttons_key"`
+	// WorkingSign is how the robot shows that it is at work where there is no
+	// card: "emotion" puts one on the message that it answers and takes it away
+	// again, two API calls; "none"; "" = emotion.
+	WorkingSign string `yaml:"working_sign"`
 }
+
+// The values of WorkingSign.
+const (
+	emotionSign = "emotion"
+	noSign      = "none"
+)
 
 var (
 	idShape  = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
@@ -59,6 +69,7 @@ func (c *Config) complete() error {
 	def(&c.OAPIBase, publicOAPI)
 	def(&c.CardTemplateID, "")
 	def(&c.CardButtonsKey, "")
+	def(&c.WorkingSign, emotionSign)
 	c.APIBase, c.OAPIBase = strings.TrimRight(c.APIBase, "/"), strings.TrimRight(c.OAPIBase, "/")
 	const where = "the page \"Credentials and basic information\" of the application at https://open-dev.dingtalk.com shows it"
 	var errs []error
@@ -82,6 +93,9 @@ func (c *Config) complete() error {
 	}
 	if c.RobotCode != "" && c.RobotCode != c.ClientID && !idShape.MatchString(c.RobotCode) {
 		errs = append(errs, errors.New("robot_code: holds characters that no robot code has; leave it empty when the robot was made in this application"))
+	}
+	if c.WorkingSign != emotionSign && c.WorkingSign != noSign {
+		errs = append(errs, fmt.Errorf("working_sign: %q is neither emotion nor none", c.WorkingSign))
 	}
 	errs = append(errs, channels.CheckURL("api_base", c.APIBase), channels.CheckURL("oapi_base", c.OAPIBase))
 	return errors.Join(append(errs, c.checkCard()...)...)

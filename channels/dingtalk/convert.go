@@ -32,6 +32,8 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 	switch {
 	case m.ID == "" || cmp.Or(m.Staff, m.Sender) == "" || (m.ConvType != direct && m.ConvID == ""):
 		return a, "message without id, sender or conversation", true
+	case m.withheld():
+		return arrival{withheld: &m}, "", false
 	case m.Sender != "" && m.Sender == m.Bot:
 		return a, "the bot's own message", false
 	}
@@ -41,6 +43,9 @@ func (t *DingTalk) read(ctx context.Context, f *payload.DataFrame) (a arrival, s
 		return a, "empty message", false
 	}
 	t.heard.keep(ctx, in)
+	if in.Direct || in.Mentioned {
+		t.signs.heard(in.Addr.Chat, m.ID, m.ConvID)
+	}
 	note := &session{URL: m.URL, Until: time.UnixMilli(int64(m.Until)).UTC()}
 	if m.ConvType != direct {
 		note.Heard = []heard{{ID: m.ID, Staff: m.Staff, Name: m.Nick}}

@@ -18,6 +18,7 @@ package dingtalk
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -38,7 +39,8 @@ type DingTalk struct {
 	sessions sessions
 	cards    *desk // nil: no card template
 	memory
-	presses presses
+	quota   quota
+	signs   signs
 	skipped atomic.Uint64
 	nick    atomic.Pointer[string] // the robot's name in chats; "" until a quote of it tells
 }
@@ -49,6 +51,8 @@ var (
 	_ channels.MediaSender  = (*DingTalk)(nil)
 	_ channels.MediaFetcher = (*DingTalk)(nil)
 	_ channels.Checker      = (*DingTalk)(nil)
+	_ channels.Typer        = (*DingTalk)(nil)
+	_ channels.Surveyor     = (*DingTalk)(nil)
 )
 
 // pace holds the pauses, so that tests can be quick.
@@ -108,6 +112,7 @@ func newDingTalk(name string, cfg Config, d channels.Deps, p pace) *DingTalk {
 	t := &DingTalk{name: name, cfg: cfg, deps: d, pace: p, api: newClient(name, cfg, d.HTTP, d.Now)}
 	t.nick.Store(new(string))
 	t.sessions = sessions{table: d.Table, now: d.Now, trusted: t.api.trusted, known: map[string]session{}}
+	t.signs = newSigns()
 	t.presses.known = map[string]pressed{}
 	t.heard = hearing{table: d.Table, log: d.Log, known: map[string]heardMessage{}}
 	t.sent = sending{table: d.Table, log: d.Log, now: d.Now}
@@ -155,6 +160,9 @@ func (t *DingTalk) Limits() channels.Limits {
 			IsGroup: func(a chat.Address) bool { return strings.HasPrefix(a.Chat, groupPrefix) },
 		},
 		Resend: true, // a repeat is not recognised; a double is better than a loss
+	}
+	if t.cfg.WorkingSign != noSign {
+		l.Typing = signLife
 	}
 	if t.cards != nil {
 		l.Edit, l.Seal, l.Typing, l.Size = time.Second, true, 30*time.Second, cardSize
@@ -204,6 +212,13 @@ func (t *DingTalk) Run(ctx context.Context, sink channels.Sink) error {
 	if t.cards != nil {
 		stop := t.cards.start(ctx)
 		defer stop()
+	}
+	if t.cards == nil && t.cfg.WorkingSign != noSign {
+		watched, stop := context.WithCancel(ctx)
+		var signs sync.WaitGroup
+		defer signs.Wait()
+		defer stop()
+		signs.Go(func() { t.watchSigns(watched) })
 	}
 	in := newIntake(t, sink)
 	err := (&stream{t: t, in: in}).run(ctx)

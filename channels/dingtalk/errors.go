@@ -75,8 +75,17 @@ const apiCount = "the organisation has used up its API calls of this month; answ
 // and the page above.
 var errcodes = map[int]channels.Kind{
 	-1:     channels.Temporary,
+	90001:  channels.RateLimited,
 	90002:  channels.RateLimited,
+	90003:  channels.RateLimited,
+	90004:  channels.RateLimited,
+	90005:  channels.RateLimited,
+	90006:  channels.RateLimited,
+	90007:  channels.RateLimited,
+	90008:  channels.RateLimited,
+	90018:  channels.RateLimited,
 	slowed: channels.RateLimited,
+	130101: channels.RateLimited,
 	40001:  channels.Unauthorized,
 	40014:  channels.Unauthorized,
 	42001:  channels.Unauthorized,
@@ -124,7 +133,7 @@ func (c *client) judge(a *rest.Answer) error {
 	r.scopes, r.Message = no.Denied.Scopes, c.Redact(r.Message)
 	e := &channels.Error{Kind: r.kind(a.Status), Err: r}
 	if e.Kind == channels.RateLimited {
-		e.RetryAfter = r.pause(a.Header)
+		e.RetryAfter, e.Global = r.pause(a.Header), r.throttled()
 	}
 	return e
 }
@@ -136,11 +145,22 @@ func (r *refusal) kind(status int) channels.Kind {
 	if kind, ok := kinds[r.Code]; ok {
 		return kind
 	}
-	if strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qp") { // QpsLimitFor…, QpmLimitFor…
+	if r.throttled() {
 		return channels.RateLimited
 	}
 	return rest.KindOf(status)
 }
+
+// throttled tells limits on the calls of the whole application, not on a chat:
+// QpsLimitFor…, QpmLimitFor….
+func (r *refusal) throttled() bool {
+	return strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qp") || strings.HasPrefix(r.Code, "Throttling") ||
+		r.Code == "" && r.errcode > 90000 && r.errcode < 90019
+}
+
+// slow reports that a webhook had a message too many: it takes nothing for ten
+// minutes, whichever of its two codes says so.
+func (r *refusal) slow() bool { return r.Code == "" && (r.errcode == slowed || r.errcode == 130101) }
 
 // pause is how long to wait after a limit.
 func (r *refusal) pause(h http.Header) time.Duration {
@@ -148,7 +168,7 @@ func (r *refusal) pause(h http.Header) time.Duration {
 		return wait
 	}
 	switch {
-	case r.errcode == slowed && r.Code == "":
+	case r.slow():
 		return slowedFor
 	case strings.HasPrefix(r.Code, "Forbidden.AccessDenied.Qpm"):
 		return perMinute
@@ -181,6 +201,8 @@ func final(err error) bool { return channels.KindOf(err) == channels.Unauthorize
 
 // number is an integer that DingTalk writes as a number or as a string.
 type number int64
+
+func (n number) String() string { return strconv.FormatInt(int64(n), 10) }
 
 // UnmarshalJSON takes 5, 5.0, "5" and null; anything else is 0, since none of
 // these numbers is worth losing a message for.

@@ -48,6 +48,8 @@ type arrival struct {
 	in   chat.Inbound
 	note *session // what it says about its chat
 	done func()   // gives its place back
+	// withheld is a message that came without what it says; then there is no in.
+	withheld *message
 }
 
 func newIntake(t *DingTalk, sink channels.Sink) *intake {
@@ -72,6 +74,11 @@ func (n *intake) put(ctx context.Context, p push) {
 		return
 	}
 	n.t.deps.Status.Event()
+	if a.withheld != nil {
+		n.deaf(ctx, *a.withheld)
+		p.via.ack(ctx, p.frame, payload.DataFrameResponseStatusCodeKOK, "")
+		return
+	}
 	if n.again(a.in.ID, p) {
 		return
 	}

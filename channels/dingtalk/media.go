@@ -35,7 +35,7 @@ const (
 // (https://open.dingtalk.com/document/development/upload-media-files, page of 2026-06).
 var uploadTypes = map[string][]string{
 	asImage: {"jpg", "jpeg", "gif", "png", "bmp"},
-	asVoice: {"amr", "mp3", "wav"},
+	asVoice: {"amr", "ogg", "mp3", "wav"},
 	asVideo: {"mp4"},
 }
 
@@ -76,7 +76,8 @@ func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []chann
 	}
 	var refs []chat.MessageRef
 	for i, up := range ups {
-		show, err := t.bring(ctx, to, msg, shape(up))
+		f := t.types.known(shape(up))
+		show, err := t.bring(ctx, to, msg, &f)
 		if err != nil {
 			return refs, err
 		}
@@ -88,6 +89,12 @@ func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []chann
 			refs = append(refs, ref)
 		}
 		id, err := show()
+		for err != nil && t.types.lesser(ctx, &f, err) {
+			t.deps.Log.Info("dingtalk does not show a file as that, it goes otherwise", "as", f.as, "type", f.ext, "err", err)
+			if show, err = t.bring(ctx, to, msg, &f); err == nil {
+				id, err = show()
+			}
+		}
 		if err != nil {
 			return refs, err
 		}
@@ -97,23 +104,23 @@ func (t *DingTalk) SendMedia(ctx context.Context, msg chat.Outbound, ups []chann
 			t.cards.settle(ctx, to.chat, "📎 "+up.Name)
 		}
 	}
+	if msg.Final {
+		t.worked(ctx, to.chat, time.Time{})
+	}
 	return refs, nil
 }
 
-// bring uploads a file; show puts it into the chat and returns the message's
-// id.
-func (t *DingTalk) bring(ctx context.Context, to target, msg chat.Outbound, f file) (show func() (string, error), err error) {
+// bring uploads a file, as something lesser when DingTalk does not take it as
+// what it is; show puts it into the chat and returns the message's id.
+func (t *DingTalk) bring(ctx context.Context, to target, msg chat.Outbound, f *file) (show func() (string, error), err error) {
 	s, ok, err := t.sessions.get(ctx, to.chat)
 	if !to.reachable() && (err != nil || !ok || f.as != asImage) {
 		why := errors.New("people outside the organisation can be sent texts and pictures only, for a while after a message of theirs")
 		return nil, t.api.Fail("send", channels.Rejected, errors.Join(why, err))
 	}
-	id, err := t.upload(ctx, f)
-	if _, errcode := codeOf(err); errcode == 40004 && f.as == asFile && f.ext != "zip" {
-		// A type that DingTalk does not take travels in an archive.
-		if f, err = zipped(ctx, f); err == nil {
-			id, err = t.upload(ctx, f)
-		}
+	id, err := t.upload(ctx, *f)
+	for err != nil && to.reachable() && t.types.lesser(ctx, f, err) {
+		id, err = t.upload(ctx, *f)
 	}
 	if err != nil {
 		return nil, t.wrap("media/upload", err)
@@ -121,7 +128,7 @@ func (t *DingTalk) bring(ctx context.Context, to target, msg chat.Outbound, f fi
 	if !to.reachable() {
 		return func() (string, error) { return t.pictureBySession(ctx, s, msg, id) }, nil
 	}
-	key, param, err := t.fileMessage(ctx, f, id)
+	key, param, err := t.fileMessage(ctx, *f, id)
 	if err != nil {
 		return nil, err
 	}

@@ -106,6 +106,49 @@ func TestZipped(t *testing.T) {
 	}
 }
 
+// What is refused as what it is goes as something less, and the next one of the
+// kind at once: a voice of the wrong type as a file, a file of the wrong type in
+// an archive. Refusals that are not the file's are not worked round.
+func TestLesserFiles(t *testing.T) {
+	w := newWorld(t, &fake.Options{StrictFiles: true})
+	ch := robotOf(t, w, channels.Deps{}).(channels.MediaSender)
+	send := func(up channels.Upload) (fake.Message, error) {
+		up.Duration = 3 * time.Second
+		_, err := ch.SendMedia(channeltest.Bounded(t), outbound(ann().Chat(), ""), []channels.Upload{up})
+		m := w.Messages(ann().Chat())
+		if err != nil || len(m) == 0 {
+			return fake.Message{}, err
+		}
+		return m[len(m)-1], nil
+	}
+	for _, c := range []struct {
+		up      channels.Upload
+		kind    string
+		name    string
+		uploads int
+	}{
+		{upload(chat.Voice, "a.amr", 10), "audio", "a.amr", 1},
+		{upload(chat.Voice, "a.mp3", 10), "file", "a.mp3.zip", 3},
+		{upload(chat.Voice, "b.mp3", 10), "file", "b.mp3.zip", 2}, // remembered
+		{upload(chat.Voice, "a.ogg", 10), "file", "a.ogg.zip", 3}, // cannot be uploaded as voice
+		{upload(chat.File, "a.pptx", 10), "file", "a.pptx.zip", 2},
+		{upload(chat.File, "a.docx", 10), "file", "a.docx", 1},
+	} {
+		before := w.Calls(fake.OpUpload)
+		m, err := send(c.up)
+		if err != nil || m.Kind != c.kind || m.File.Name != c.name || w.Calls(fake.OpUpload)-before != c.uploads {
+			t.Errorf("%s: %v, shown as %s %+v after %d uploads, want %s %s after %d", c.up.Name, err, m.Kind, m.File, w.Calls(fake.OpUpload)-before, c.kind, c.name, c.uploads)
+		}
+	}
+	for _, code := range []string{"staffId.notExisted", "invalidParameter.robotCode.auth", "chatbotId.notAllow.sendOTO"} {
+		calls := w.Calls(fake.OpUpload)
+		w.Fail(fake.Fault{Op: fake.OpPerson, Code: code})
+		if _, err := send(upload(chat.File, "a.docx", 10)); channels.KindOf(err) != channels.Rejected || w.Calls(fake.OpUpload)-calls != 1 {
+			t.Errorf("%s: %v after %d uploads", code, err, w.Calls(fake.OpUpload)-calls)
+		}
+	}
+}
+
 // A token that expires between upload and message costs neither.
 func TestUploadWithStaleToken(t *testing.T) {
 	w := newWorld(t, nil)

@@ -38,6 +38,8 @@ type memory struct {
 	heard    hearing
 	sent     sending
 	recalled recalled
+	presses  presses
+	types    fileTypes
 }
 
 // heardMessage is what is remembered of a message of a person, because DingTalk

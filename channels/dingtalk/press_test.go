@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -84,81 +83,63 @@ func TestPressForms(t *testing.T) {
 	}
 }
 
+// press lets somebody press the button of a card.
+func (s *workshop) press(card string) (frame string) {
+	s.t.Helper()
+	frame, err := s.Press(ann().Chat(), card, "yes")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return frame
+}
+
 // A press that is pushed again, to this process or the next, is the same press;
 // one that is made again later, or on other buttons, is another.
 func TestPressAgain(t *testing.T) {
-	w := newWorld(t, nil)
-	w.cfg = withCards
-	var mu sync.Mutex
-	now := time.Unix(1_790_000_000, 0)
-	deps := channels.Deps{Table: &kv.Memory{}, Now: func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return now
-	}}
-	start := func(judge func(chat.Inbound) error) *receiving {
-		d := deps
-		d.Status = channels.NewStatus(nil)
-		ch := w.channel(t, d)
-		r := &receiving{Channel: ch, DingTalk: base(ch), Receiver: channeltest.Receive(t, ch, judge), status: d.Status}
-		channeltest.Eventually(t, "the channel connects", func() bool { return d.Status.State().Connected })
-		return r
-	}
+	var table kv.Memory
 	tried := make(chan string, 1000)
-	first := start(func(in chat.Inbound) error {
-		if in.Press == nil {
-			return nil
-		}
+	s := &workshop{world: newWorld(t, nil), t: t, now: time.Unix(1_790_000_000, 0), judge: func(in chat.Inbound) error {
 		tried <- in.ID
 		return errors.New("not stored")
-	})
+	}}
+	s.cfg = withCards
+	s.again(&table)
 	msg := outbound(ann().Chat(), "Shall I?")
 	msg.Buttons = [][]chat.Button{{{Label: "好", Data: "yes"}}}
-	ref, err := first.Send(channeltest.Bounded(t), msg)
+	ref, err := s.receiving.Send(channeltest.Bounded(t), msg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	press := func() string {
-		frame, err := w.Press(ann().Chat(), ref.ID, "yes")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return frame
-	}
-	refused := press()
+	refused := s.press(ref.ID)
 	id := <-tried
-	if err := first.Stop(); err != nil {
+	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if a, ok := w.Ack(refused); ok {
+	if a, ok := s.Ack(refused); ok {
 		t.Fatalf("a press that was not stored was answered with %+v: it will not come again", a)
 	}
-	second := start(nil)
-	again := w.Redeliver()
-	if len(again) != 1 {
-		t.Fatalf("%q come again", again)
+	s.judge = nil
+	s.again(&table)
+	again := s.Redeliver()
+	if in := s.Next(t); len(again) != 1 || in.ID != id {
+		t.Fatalf("%q come again; it is %q, before %q", again, in.ID, id)
 	}
-	if in := second.Next(t); in.ID != id {
-		t.Errorf("pushed again it is %q, before %q", in.ID, id)
-	}
-	channeltest.Eventually(t, "it is acknowledged", func() bool { _, ok := w.Ack(again[0]); return ok })
-	press()
-	if in := second.Next(t); in.ID != id {
+	channeltest.Eventually(t, "it is acknowledged", func() bool { _, ok := s.Ack(again[0]); return ok })
+	s.press(ref.ID)
+	if in := s.Next(t); in.ID != id {
 		t.Errorf("a repeat soon after is %q, before %q", in.ID, id)
 	}
-	mu.Lock()
-	now = now.Add(pressAgain + time.Second)
-	mu.Unlock()
-	press()
-	later := second.Next(t)
+	s.pass(pressAgain + time.Second)
+	s.press(ref.ID)
+	later := s.Next(t)
 	if later.ID == id {
 		t.Error("a press that is made again is taken for a repeat")
 	}
-	if err := second.Channel.(channels.Editor).Edit(channeltest.Bounded(t), ref, msg); err != nil {
+	if err := s.Channel.(channels.Editor).Edit(channeltest.Bounded(t), ref, msg); err != nil {
 		t.Fatal(err)
 	}
-	press()
-	if in := second.Next(t); in.ID == id || in.ID == later.ID {
+	s.press(ref.ID)
+	if in := s.Next(t); in.ID == id || in.ID == later.ID {
 		t.Errorf("a press on other buttons is %q", in.ID)
 	}
 }

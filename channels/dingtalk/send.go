@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"magpie/channels"
 	"magpie/channels/render"
@@ -36,7 +37,11 @@ func (t *DingTalk) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 			return ref, err
 		}
 	}
-	return t.sendText(ctx, to, msg)
+	ref, err := t.sendText(ctx, to, msg)
+	if err == nil && msg.Final {
+		t.worked(ctx, to.chat, time.Time{})
+	}
+	return ref, err
 }
 
 // fits refuses what need not be tried.
@@ -83,8 +88,8 @@ func (t *DingTalk) sendText(ctx context.Context, to target, msg chat.Outbound) (
 // robot API, and forgets a webhook that is gone, or rests one that has had too
 // much. What DingTalk finds wrong with the message itself stays.
 func (t *DingTalk) elsewhere(ctx context.Context, to target, s session, err error) bool {
-	_, errcode := codeOf(err)
-	if errcode == slowed {
+	var no *refusal
+	if errors.As(err, &no) && no.slow() {
 		t.deps.Log.Info("a session webhook takes nothing for a while", "chat", to.chat, "dur", slowedFor)
 		if err := t.sessions.slow(ctx, to.chat, t.deps.Now().Add(slowedFor)); err != nil {
 			t.deps.Log.Warn("that is known until the restart only", "chat", to.chat, "err", err)
@@ -94,7 +99,7 @@ func (t *DingTalk) elsewhere(ctx context.Context, to target, s session, err erro
 	if kind := channels.KindOf(err); kind != channels.Rejected && kind != channels.Unauthorized {
 		return false
 	}
-	if slices.Contains([]int{430101, 430102, 430103, 430104}, errcode) {
+	if _, errcode := codeOf(err); slices.Contains([]int{430101, 430102, 430103, 430104}, errcode) {
 		return false // content that is not allowed
 	}
 	t.deps.Log.Info("a session webhook is gone", "chat", to.chat, "err", err)

@@ -214,6 +214,7 @@ func TestKinds(t *testing.T) {
 		{fake.Fault{Code: "invalidParameter.msgParam.tooLong"}, channels.TooLong, 0},
 		{fake.Fault{Code: "invalidParameter.robotCode.notExsit"}, channels.Rejected, 0},
 		{fake.Fault{Code: "send.too.fast"}, channels.RateLimited, time.Second},
+		{fake.Fault{Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi"}, channels.RateLimited, time.Second},
 		{fake.Fault{Status: 403, Code: "Forbidden.AccessDenied.QpmLimitForAppkeyAndApi"}, channels.RateLimited, time.Minute},
 		{fake.Fault{Status: 403, Code: "Forbidden.AccessDenied.IpNotInWhiteList"}, channels.Unauthorized, 0},
 		{fake.Fault{Status: 403, Code: "Forbidden.AccessDenied.AccessTokenPermissionDenied", Scopes: []string{"qyapi_x"}}, channels.Rejected, 0},
@@ -235,6 +236,7 @@ func TestKinds(t *testing.T) {
 	webhook := []want{
 		{fake.Fault{Errcode: -1}, channels.Temporary, 0},
 		{fake.Fault{Errcode: 90002}, channels.RateLimited, time.Second},
+		{fake.Fault{Errcode: 90018}, channels.RateLimited, time.Second},
 		{fake.Fault{Errcode: 430102}, channels.Rejected, 0},
 		{fake.Fault{Drop: true}, channels.Ambiguous, 0},
 		{fake.Fault{Status: 502, Page: true}, channels.Temporary, 0},
@@ -253,6 +255,10 @@ func TestKinds(t *testing.T) {
 			}
 			if err == nil || channels.KindOf(err) != c.kind || after != c.after {
 				t.Errorf("%s %+v: got %v after %v, want %v after %v", via, c.fault, err, after, c.kind, c.after)
+			}
+			whole := strings.Contains(c.fault.Code, "LimitFor") && c.kind == channels.RateLimited || c.fault.Errcode > 90000 && c.fault.Errcode < 91000
+			if _, global := channels.Limit(err); global != whole {
+				t.Errorf("%s %+v: global %v", via, c.fault, global)
 			}
 			if len(c.fault.Scopes) > 0 && !strings.Contains(fmt.Sprint(err), "qyapi_x") {
 				t.Errorf("%v does not name the missing permission", err)

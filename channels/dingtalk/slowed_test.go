@@ -51,7 +51,7 @@ func TestSlowedWebhook(t *testing.T) {
 		}
 	}
 	base(ch).sessions.hold(out().Chat(), w.session(out().Chat()))
-	w.Fail(fake.Fault{Op: fake.OpWebhook, Errcode: slowed})
+	w.Fail(fake.Fault{Op: fake.OpWebhook, Errcode: 130101, Message: "send too fast, exceed 20 times per minute"})
 	for range 2 {
 		_, err := ch.Send(channeltest.Bounded(t), outbound(out().Chat(), "x"))
 		if after, _ := channels.Limit(err); channels.KindOf(err) != channels.RateLimited || after != slowedFor {

@@ -1,9 +1,11 @@
 package feishu
 
 import (
+	"strings"
 	"testing"
 
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/feishu"
 	"magpie/internal/kv"
@@ -141,6 +143,25 @@ func TestOverheard(t *testing.T) {
 	w.Say(fake.Said{From: ann, Chat: crowd, Text: "@_user_1", Mentions: []string{fake.BotID}})
 	if in := r.Next(t); !in.Mentioned {
 		t.Errorf("a bare mention: %+v", in)
+	}
+}
+
+// Groups that forbid copying are silent, whoever is mentioned, and show nothing;
+// the others go on.
+func TestRestrictedGroup(t *testing.T) {
+	w := newWorld(t, fake.Options{})
+	w.AddGroup(fake.Group{ID: "oc_secret", Restricted: true})
+	r, _ := heard(t, w)
+	id := w.Say(fake.Said{From: ann, Chat: "oc_secret", Text: "@_user_1 hello", Mentions: []string{fake.BotID}, Files: []fake.File{{Kind: "image", Data: dot()}}})
+	w.Say(fake.Said{From: ann, Chat: crowd, Text: "hello"})
+	if in := r.Next(t); in.Addr.Chat != crowd {
+		t.Errorf("got %+v", in)
+	}
+	if _, err := r.lookUp(channeltest.Bounded(t), id); !refused(err, codeInvisible) || !strings.Contains(unreadable(err), "forbids copying") {
+		t.Errorf("looked up: %v", err)
+	}
+	if _, err := r.Fetch(channeltest.Bounded(t), chat.Attachment{Source: source{id, "img_v3_1", true}.String()}); channels.KindOf(err) != channels.Rejected {
+		t.Errorf("fetched: %v", err)
 	}
 }
 

@@ -29,10 +29,10 @@ func (f *Feishu) serveHook(ctx context.Context, in *intake) error {
 	ctx, cancel := context.WithCancel(ctx)
 	in.open(ctx)
 	stop := f.signs.keep(ctx, f)
-	f.hook.Open(ctx, in)
+	shut := f.hook.Open(ctx, in)
 	defer func() {
 		cancel()
-		f.hook.Shut() // the calls inside end, since the intake does
+		shut() // the calls inside end, since the intake does
 		in.wait()
 		stop()
 	}()
@@ -56,6 +56,43 @@ func (f *Feishu) serveHook(ctx context.Context, in *intake) error {
 			f.trouble(err)
 		}
 	}
+}
+
+// Receive takes calls until ctx ends, whoever runs the channel.
+func (f *Feishu) Receive(ctx context.Context, sink channels.Sink) error {
+	if f.cfg.Mode != modeWebhook {
+		return nil
+	}
+	if err := f.identify(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	inner, cancel := context.WithCancel(ctx)
+	in := newIntake(f, sink)
+	in.open(inner)
+	shut := f.hook.Open(inner, in)
+	<-ctx.Done()
+	cancel()
+	shut()
+	in.wait()
+	return nil
+}
+
+// identify asks who the bot is, which Run does too, until it is known.
+func (f *Feishu) identify(ctx context.Context) error {
+	for wait := f.backoff(); f.me.Load() == nil; {
+		me, err := f.whoAmI(ctx)
+		switch {
+		case err == nil:
+			f.me.CompareAndSwap(nil, me)
+		case ctx.Err() != nil:
+			return nil
+		case channels.Final(err):
+			return err
+		default:
+			wait.Pause(ctx, err)
+		}
+	}
+	return nil
 }
 
 // Hook takes the platform's calls in webhook mode; in mode ws there is nothing

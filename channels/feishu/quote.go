@@ -163,7 +163,7 @@ func unreadable(err error) string {
 	case refused(err, codeDeleted, codeRecalled):
 		return "it was deleted"
 	case refused(err, codeInvisible):
-		return "it was written before the bot came into the group"
+		return "the bot may not see it, since it is older than its membership or the group forbids copying"
 	case scopeMissing(err):
 		return "the bot lacks the scope " + lackGroup.any[0] + ", which the operator can add"
 	case channels.KindOf(err) == channels.Rejected:

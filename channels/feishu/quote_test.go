@@ -225,7 +225,7 @@ func TestQuotesThatAreGone(t *testing.T) {
 	}{
 		{nil, "taken back"},
 		{&fake.Fault{Op: "get", Code: 230110, Msg: "Action unavailable as the message has been deleted."}, "deleted"},
-		{&fake.Fault{Op: "get", Code: 230050, Msg: "The message is invisible to the operator."}, "before the bot came"},
+		{&fake.Fault{Op: "get", Code: 230050, Msg: "The message is invisible to the operator."}, "the bot may not see it"},
 		{&fake.Fault{Op: "get", Status: 502, Page: true}, "did not answer"},
 	} {
 		if c.fault != nil {

@@ -74,6 +74,15 @@ func TestThreadWithoutScope(t *testing.T) {
 			t.Errorf("the threads are %q", threads)
 		}
 	}
+	other := w.Say(fake.Said{From: ann, Chat: crowd, Text: "nor this"})
+	for _, bare := range []string{"", "thread_id", "root_id", "thread_id"} { // once both ids were seen
+		said := toBot(bob, "follow-up", other)
+		said.InThread, said.Bare = true, bare
+		w.Say(said)
+		if in := r.Next(t); in.Addr.Thread != other {
+			t.Errorf("without %q in %q, want %q", bare, in.Addr.Thread, other)
+		}
+	}
 }
 
 // In groups of topics every message begins a thread; a plain reply elsewhere

@@ -97,6 +97,9 @@ func mediaCodes() []int {
 	return []int{304010, 304017, 304021, 304080, 304082, 304083, 850019, 850026, 850027, 850031, 40034004, 40093001, 40093002}
 }
 
+// partCodes refuse a file in parts: not there yet, too many today.
+func partCodes() []int { return []int{40093001, 40093002} }
+
 // auditCodes: taken, but a human being looks at it first.
 func auditCodes() []int { return []int{304023, 304024} }
 

@@ -33,9 +33,8 @@ const (
 // from time to time.
 func (q *QQ) serveHook(ctx context.Context, in *intake) error {
 	ctx, cancel := context.WithCancel(ctx)
-	q.hook.Open(ctx, in)
-	defer q.hook.Shut()
-	defer cancel() // before Shut: it ends the calls inside
+	defer q.hook.Open(ctx, in)()
+	defer cancel() // before the gate shuts: it ends the calls inside
 	tick := time.NewTicker(q.pace.hook)
 	defer tick.Stop()
 	for {
@@ -54,6 +53,32 @@ func (q *QQ) serveHook(ctx context.Context, in *intake) error {
 			q.deps.Status.Failed(err)
 		}
 	}
+}
+
+// Receive takes calls until ctx ends, whoever runs the channel.
+func (q *QQ) Receive(ctx context.Context, sink channels.Sink) error {
+	if q.cfg.Mode != modeWebhook {
+		return nil
+	}
+	for wait := q.backoff(); *q.me.Load() == ""; {
+		err := q.whoAmI(ctx)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case channels.KindOf(err) == channels.Unauthorized:
+			return err
+		default:
+			wait.Pause(ctx, err)
+		}
+	}
+	inner, cancel := context.WithCancel(ctx)
+	in := newIntake(q, sink)
+	shut := q.hook.Open(inner, in)
+	in.run(inner)
+	cancel()
+	shut()
+	return nil
 }
 
 // key is the bot's signing key: the secret repeated to the length of a seed

@@ -139,7 +139,8 @@ func (q *QQ) uploadAs(ctx context.Context, chatID string, kind int, f channels.U
 	}
 	if f.Size > partsFrom && q.learnt.works(asParts) {
 		info, err := q.inParts(ctx, chatID, kind, name, f)
-		if err == nil || f.Size > maxWhole || channels.KindOf(err) != channels.Rejected {
+		unusable := refusedWith(err, mediaCodes()) && !refusedWith(err, partCodes())
+		if err == nil || f.Size > maxWhole || unusable || channels.KindOf(err) != channels.Rejected {
 			return info, err
 		}
 		q.deps.Log.Warn("qq does not take a file in parts, sending it whole", "chat", chatID, "err", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -275,18 +276,48 @@ func (q *QQ) streamed(text string, markdown bool) string {
 }
 
 // continuations are what may follow a text that is still being written, as far
-// as it changes how the text before is rendered: the end of emphasis, of code,
-// of a link, of a word, of a paragraph, of an item.
+// as it changes how the text before is rendered: a word, the end of emphasis or
+// of code, of a line, of a paragraph, of an item.
 func continuations() []string {
-	return []string{"x", " x", "**", "*", "~~", "`", "``", "](https://a.example)", "\nx", "\n\nx", "\n```\n\nx", "\n- x"}
+	return []string{
+		"x", " x", "\nx", "\n\nx", "\n- x", "\n```\n\nx",
+		"**", "*", "***", "~~", "~", "`", "``", "x**", "x*", "x***", "x~~", "x`", "x``",
+	}
 }
 
-// settled is how a text begins whatever follows: what all continuations have
-// in common.
-func (q *QQ) settled(text string, markdown bool) string {
-	if start := strings.LastIndexByte(text, '\n') + 1; strings.Contains(text[start:], "|") {
-		text = text[:start]
+var (
+	// whole are spans that have their end.
+	whole = regexp.MustCompile("\\*\\*[^*\\s](?:[^*\\n]*[^*\\s])?\\*\\*|`[^`\\n]+`|\\[[^\\[\\]\\n]*\\]\\([^()\\s]*\\)")
+	// marked are lines that hold more than words: they wait until they are whole.
+	marked = regexp.MustCompile("[*_`~\\[\\]<>!|\\\\#]|&\\w*$|^\\s*[-+\\d=]")
+	// wordEnd is a word at the end of a text, which may become an address.
+	wordEnd = regexp.MustCompile(`[A-Za-z\d:/.@%?=+-]+$`)
+	// tableEnd are the lines at the end of a text that may be a table's: its
+	// columns are known when it is whole.
+	tableEnd = regexp.MustCompile(`(?:^|\n)[^\n]*\|[^\n]*(?:\n[^\n]*\|[^\n]*)*$`)
+)
+
+// unhurried is a text without what waits for its end: a line with marks, a word
+// that may be an address, a table.
+func unhurried(text string) string {
+	end := strings.LastIndexByte(text, '\n') + 1
+	last := text[end:]
+	if marked.MatchString(whole.ReplaceAllString(last, "x")) {
+		last = ""
+	} else {
+		last = wordEnd.ReplaceAllString(last, "")
 	}
+	lines := strings.TrimSuffix(text[:end], "\n")
+	if at := tableEnd.FindStringIndex(lines); at != nil && end > 0 {
+		return lines[:at[0]]
+	}
+	return text[:end] + last
+}
+
+// settled is how a text begins whatever follows: what all continuations have in
+// common. What it foresees wrongly costs a message that is taken back.
+func (q *QQ) settled(text string, markdown bool) string {
+	text = unhurried(text)
 	kept := q.streamed(text, markdown)
 	for _, more := range continuations() {
 		kept = kept[:common(kept, q.streamed(text+more, markdown))]

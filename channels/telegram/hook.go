@@ -41,9 +41,8 @@ func (t *Telegram) serveHook(ctx context.Context, in *intake) error {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { in.run(ctx) })
-	t.hook.Open(ctx, in)
-	defer t.hook.Shut()
-	defer cancel() // before Shut: it ends the calls inside
+	defer t.hook.Open(ctx, in)()
+	defer cancel() // before the gate shuts: it ends the calls inside
 	tick := time.NewTicker(t.pace.hook)
 	defer tick.Stop()
 	started := t.deps.Now()
@@ -63,6 +62,33 @@ func (t *Telegram) serveHook(ctx context.Context, in *intake) error {
 			t.trouble(err)
 		}
 	}
+}
+
+// Receive takes calls until ctx ends, whoever runs the channel.
+func (t *Telegram) Receive(ctx context.Context, sink channels.Sink) error {
+	if t.cfg.Mode != modeWebhook {
+		return nil
+	}
+	in := newIntake(t, sink)
+	for wait := t.backoff(); ; {
+		err := t.identify(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if channels.Final(err) {
+			return err
+		}
+		wait.Pause(ctx, err)
+	}
+	inner, cancel := context.WithCancel(ctx)
+	shut := t.hook.Open(inner, in)
+	in.run(inner)
+	cancel()
+	shut()
+	return nil
 }
 
 // lookAtHook sets the webhook again when it is gone, and reports an error that

@@ -199,23 +199,25 @@ func (t *Telegram) connect(ctx context.Context, sink channels.Sink) (*intake, er
 }
 
 func (t *Telegram) prepare(ctx context.Context, sink channels.Sink) (*intake, error) {
-	me, err := t.whoAmI(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t.me.Store(me)
-	if err := t.moved.load(ctx); err != nil {
+	if err := t.identify(ctx); err != nil {
 		return nil, err
 	}
 	in := newIntake(t, sink)
-	if err := in.load(ctx); err != nil {
-		return nil, err
-	}
 	if t.cfg.Mode == modeWebhook {
 		return in, t.setWebhook(ctx)
 	}
-	_, err = t.api.call(ctx, "deleteWebhook", nil)
+	_, err := t.api.call(ctx, "deleteWebhook", nil)
 	return in, err
+}
+
+// identify finds out what has to be known to read updates.
+func (t *Telegram) identify(ctx context.Context) error {
+	me, err := t.whoAmI(ctx)
+	if err != nil {
+		return err
+	}
+	t.me.Store(me)
+	return t.moved.load(ctx)
 }
 
 // trouble notes that receiving does not work at the moment.

@@ -68,7 +68,7 @@ func (p *patient) write(t *testing.T) {
 workspace: ws
 web: {listen: %q}
 channels: {telegram: {token: %q, api_base: %s, allow: ["*"]}}
-media: {oss: {endpoint: %s, bucket: %s, access_key_id: %s, access_key_secret: %q}}
+media: {oss: {endpoint: %s, bucket: %s, access_key_id: %s, access_key_secret: %q, region: cn-test}}
 tools: %s
 bus: %s
 llm: {models: %s}

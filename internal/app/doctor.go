@@ -135,7 +135,9 @@ func ExamineChannel(ctx context.Context, cfg *config.Config, name string) Findin
 }
 
 // ExamineModel is the check of one model.
-func ExamineModel(ctx context.Context, m config.Model) Finding { return modelExam(m, (&clocks{}).client(m.Proxy)).finding(ctx) }
+func ExamineModel(ctx context.Context, m config.Model) Finding {
+	return modelExam(m, (&clocks{}).client(m.Proxy)).finding(ctx)
+}
 
 // guarded is run; a panic, in an SDK for example, is the finding of this check.
 func (e exam) guarded(ctx context.Context) (found string, err error) {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"magpie/bus"
-	"magpie/internal/proxy"
 	"magpie/config"
+	"magpie/internal/proxy"
 )
 
 const (

@@ -206,7 +206,7 @@ func (d *door) deliver(ctx context.Context, out chat.Outbound) error {
 }
 
 // receivers take messages in. A page is served by every process; a platform
-// speaks to one at a time.
+// speaks to one at a time, but one that calls may call any.
 func (d *doors) receivers() []func(context.Context) error {
 	var parts []func(context.Context) error
 	for _, door := range d.all {
@@ -221,6 +221,9 @@ func (d *doors) receivers() []func(context.Context) error {
 				return receive(ctx)
 			}, func() { door.standby.Store(true) })
 		})
+		if h, ok := door.ch.(channels.Hooker); ok {
+			parts = append(parts, d.takeCalls(door, h))
+		}
 	}
 	return parts
 }
@@ -267,14 +270,40 @@ func (d *doors) receive(door *door) func(context.Context) error {
 	}
 }
 
-// run is Run of the channel; a panic in it is an error of this channel alone.
-func (d *door) run(ctx context.Context, sink channels.Sink) (err error) {
+// takeCalls has the webhook of a channel take calls until ctx ends, whichever
+// process holds the channel. Of its credentials the holder speaks.
+func (d *doors) takeCalls(door *door, h channels.Hooker) func(context.Context) error {
+	sink := d.sink(door)
+	return func(ctx context.Context) error {
+		for pause := restartFirst; ; pause = min(2*pause, restartMost) {
+			err := guarded(func() error { return h.Receive(ctx, sink) })
+			if err == nil || ctx.Err() != nil || channels.KindOf(err) == channels.Unauthorized {
+				<-ctx.Done()
+				return nil
+			}
+			d.p.log.Warn("calls of the webhook are not taken", "channel", door.cfg.Name, "pause", pause, "err", err)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+			}
+		}
+	}
+}
+
+// run is Run of the channel.
+func (d *door) run(ctx context.Context, sink channels.Sink) error {
+	return guarded(func() error { return d.ch.Run(ctx, sink) })
+}
+
+// guarded makes a panic an error of this channel alone.
+func guarded(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return d.ch.Run(ctx, sink)
+	return work()
 }
 
 // sink is the whole way in: who may speak, files noted, into the mailbox.

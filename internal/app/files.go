@@ -80,7 +80,7 @@ func bucket(cfg *config.Config) (*oss.Bucket, error) {
 	}
 	return oss.New(oss.Options{
 		Endpoint: o.Endpoint, Bucket: o.Bucket, AccessKeyID: o.AccessKeyID, AccessKeySecret: o.AccessKeySecret,
-		Region: o.Region, Prefix: o.Prefix, PublicBaseURL: o.PublicBaseURL, URLTTL: o.URLTTL,
+		CNAME: o.CNAME, Region: o.Region, Prefix: o.Prefix, PublicBaseURL: o.PublicBaseURL, URLTTL: o.URLTTL,
 	})
 }
 

@@ -127,7 +127,7 @@ func (f *five) bucket(store *oss.Server) string {
 	srv := httptest.NewServer(store.Handler())
 	f.t.Cleanup(func() { store.Close(); srv.Close() })
 	o := store.Options()
-	return fmt.Sprintf("media: {oss: {endpoint: %s, bucket: %s, access_key_id: %s, access_key_secret: %s}}", srv.URL, o.Bucket, o.KeyID, o.KeySecret)
+	return fmt.Sprintf("media: {oss: {endpoint: %s, bucket: %s, access_key_id: %s, access_key_secret: %s, region: %s}}", srv.URL, o.Bucket, o.KeyID, o.KeySecret, o.Region)
 }
 
 func (f *five) workspace(files map[string][]byte) {

@@ -33,7 +33,7 @@ func newProxy(t *testing.T) *proxy.Server {
 
 // behind puts the server at base where only a proxy finds it and returns its
 // address there: the name leads nowhere else.
-func behind(t *testing.T, p *proxy.Server, name, base string) string {
+func behind(t testing.TB, p *proxy.Server, name, base string) string {
 	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {
@@ -46,7 +46,7 @@ func behind(t *testing.T, p *proxy.Server, name, base string) string {
 
 // untold fails when a proxy's password stands in the log or in a command's
 // output.
-func untold(t *testing.T, where, text string) {
+func untold(t testing.TB, where, text string) {
 	t.Helper()
 	if strings.Contains(text, hidden) {
 		t.Errorf("%s shows the proxy's password", where)
@@ -83,33 +83,7 @@ func TestFiveByProxies(t *testing.T) {
 		return modelserver.Answer{Text: "heard: " + r.LastUser()}
 	})
 	path, listen := f.config()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schemes := map[string]string{"telegram": "http", "discord": "socks5", "feishu": "https", "dingtalk": "socks5h", "qq": "http"}
-	hosts := map[string]string{}
-	lines := strings.Split(string(text), "\n")
-	for i, line := range lines {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "llm" {
-			name = "model"
-		} else if schemes[name] == "" {
-			continue
-		}
-		at := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(line)
-		there := behind(t, p, name, at)
-		hosts[name] = strings.TrimPrefix(there, "http://")
-		lines[i] = strings.ReplaceAll(strings.ReplaceAll(line, at, there), "PROXY", p.Address(schemes[name]))
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cert := filepath.Join(f.dir, "ca.pem")
-	if err := os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"SSL_CERT_FILE=" + cert, "NO_PROXY=*"} // the keys count for more
+	env, hosts := f.hide(p, path)
 	b := launch(t, f.dir, env, "run", "--config", path)
 	b.listen = listen
 	b.ready()
@@ -131,22 +105,64 @@ func TestFiveByProxies(t *testing.T) {
 			t.Errorf("%s was not reached through the proxy", name)
 		}
 	}
-	doctor := launch(t, f.dir, env, "doctor", "--config", path, "--json")
-	doctor.ends()
-	untold(t, "the doctor", doctor.log.String())
-	for name := range schemes {
-		if !regexp.MustCompile(`"channel ` + name + `"[^}]*"ok":\s*true`).MatchString(doctor.log.String()) {
-			t.Errorf("the doctor does not reach %s:\n%s", name, doctor.log.String())
-		}
-	}
-	show := launch(t, f.dir, env, "config", "show", "--config", path)
-	show.ends()
-	untold(t, "config show", show.log.String())
-	if !strings.Contains(show.log.String(), "proxy: https://***@") {
-		t.Errorf("config show does not name the proxies:\n%s", show.log.String())
-	}
+	f.commands(env, path)
 	clean(t, b.signal(syscall.SIGTERM))
 	untold(t, "the log", b.log.String())
+}
+
+// kinds are the proxies by which the platforms are called.
+var kinds = map[string]string{"telegram": "http", "discord": "socks5", "feishu": "https", "dingtalk": "socks5h", "qq": "http"}
+
+// hide changes a configuration so that the platforms and the model are where
+// only the proxy finds them, and returns what the program's environment is.
+func (f *five) hide(p *proxy.Server, path string) (env []string, hosts map[string]string) {
+	f.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	hosts = map[string]string{}
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "llm" {
+			name = "model"
+		} else if kinds[name] == "" {
+			continue
+		}
+		at := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(line)
+		there := behind(f.t, p, name, at)
+		hosts[name] = strings.TrimPrefix(there, "http://")
+		lines[i] = strings.ReplaceAll(strings.ReplaceAll(line, at, there), "PROXY", p.Address(kinds[name]))
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	cert := filepath.Join(f.dir, "ca.pem")
+	if err := os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	env = []string{"SSL_CERT_FILE=" + cert, "NO_PROXY=*"} // the keys count for more
+	return env, hosts
+}
+
+// commands looks at what the doctor and config show say.
+func (f *five) commands(env []string, path string) {
+	f.t.Helper()
+	doctor := launch(f.t, f.dir, env, "doctor", "--config", path, "--json")
+	doctor.ends()
+	untold(f.t, "the doctor", doctor.log.String())
+	for _, name := range []string{"channel telegram", "channel discord", "channel feishu", "channel dingtalk", "channel qq", "model main"} {
+		if !regexp.MustCompile(`"` + name + `"[^}]*"ok":\s*true`).MatchString(doctor.log.String()) {
+			f.t.Errorf("the doctor does not reach the %s:\n%s", name, doctor.log.String())
+		}
+	}
+	show := launch(f.t, f.dir, env, "config", "show", "--config", path)
+	show.ends()
+	untold(f.t, "config show", show.log.String())
+	if !strings.Contains(show.log.String(), "proxy: https://***@") {
+		f.t.Errorf("config show does not name the proxies:\n%s", show.log.String())
+	}
 }
 
 // TestProxyRefuses: what a proxy refuses is told without its password, nothing

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/http/httpproxy"
 
@@ -139,7 +140,7 @@ func Flaw(name, value string) string {
 		return odd
 	case err != nil && strings.Contains(value, "@"):
 		return want + "; in a user or a password write @ as %40, : as %3A, / as %2F, # as %23 and % as %25"
-	case err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
+	case err != nil || !host(u.Hostname()) || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
 		return want
 	case !port(u):
 		return "want a port from 1 to 65535 behind the host"
@@ -163,6 +164,12 @@ func KeyFlaw(key, value string) string {
 
 // mere is a word that names no server: off, false, system.
 func mere(value string) bool { return value != "" && !strings.ContainsAny(value, ".:/[") }
+
+func host(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r >= 0x80 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(".:-_%", r)
+	})
+}
 
 func port(u *url.URL) bool {
 	if u.Port() == "" {

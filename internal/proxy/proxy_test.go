@@ -94,7 +94,7 @@ func TestKeyFlaw(t *testing.T) {
 	}
 	for bad, want := range map[string]string{
 		"off": "none is without a proxy", "false": "none is without", "None": "none is without", "system": "none is without", "socks4://10.0.0.1:1080": "socks5://", "socks://10.0.0.1": "socks5://",
-		"ftp://u:hunter2@10.0.0.1": "http://", "http://": "http://", "http://u:hunter2@10.0.0.1:0": "want a port", "http://u:hunter2/x@10.0.0.1:1": "/ as %2F",
+		"ftp://u:hunter2@10.0.0.1": "http://", "http://a,b:1": "http://", "10.0.0.1;x": "http://", "http://代理:1": "http://", "http://": "http://", "http://u:hunter2@10.0.0.1:0": "want a port", "http://u:hunter2/x@10.0.0.1:1": "/ as %2F",
 		"http://10.0.0.1：3128": "full-width ：", "http://u:hun%ter2@10.0.0.1:1": "% as %25",
 	} {
 		if said := KeyFlaw("proxy", bad); !strings.Contains(said, want) || strings.Contains(said, "hunter2") || strings.Contains(said, "hun%ter2") {

@@ -24,6 +24,7 @@ type Error struct {
 	Code      string // of the service, such as "NoSuchBucket"
 	Message   string
 	RequestID string // for the service's support
+	EC        string // the service's number of the very reason, such as "0048-00000401"
 	Err       error  // the cause when there was no answer
 }
 
@@ -41,6 +42,9 @@ func (e *Error) Error() string {
 	if e.RequestID != "" {
 		text += " (request " + e.RequestID + ")"
 	}
+	if e.EC != "" {
+		text += " (EC " + e.EC + ")"
+	}
 	return text
 }
 
@@ -50,16 +54,25 @@ func (e *Error) Unwrap() error { return e.Err }
 // advice says what to do about a code of the service
 // (help.aliyun.com/zh/oss/support, error codes, read November 2026).
 var advice = map[string]string{
-	"AccessDenied":          "give the key's user the permissions oss:PutObject, oss:GetObject and oss:DeleteObject on this bucket, and check that media.oss.endpoint is the bucket's own",
-	"InvalidAccessKeyId":    "correct media.oss.access_key_id, or make a new key in the RAM console",
-	"InvalidArgument":       "check that media.oss.region is the bucket's region, such as cn-hangzhou",
-	"InvalidBucketName":     "correct media.oss.bucket",
-	"NoSuchBucket":          "correct media.oss.bucket, or create the bucket in the OSS console",
-	"RequestTimeTooSkewed":  "set the clock of this machine; it is more than 15 minutes wrong",
-	"SecurityTokenExpired":  "use a long-lived access key of a RAM user",
-	"SignatureDoesNotMatch": "correct media.oss.access_key_secret; with a proxy in between, let it leave the headers alone",
-	"UserDisable":           "the account is disabled or in arrears: look into the console's billing page",
+	"AccessDenied":            "give the key's user the permissions oss:PutObject, oss:GetObject and oss:DeleteObject on this bucket, and check that media.oss.endpoint is the bucket's own",
+	"InvalidAccessKeyId":      "correct media.oss.access_key_id, or make a new key in the RAM console",
+	"InvalidArgument":         "check that media.oss.region is the bucket's region, such as cn-hangzhou",
+	"InvalidBucketName":       "correct media.oss.bucket",
+	"NoSuchBucket":            "correct media.oss.bucket, or create the bucket in the OSS console",
+	"PublicEndpointForbidden": forbidden,
+	"RequestTimeTooSkewed":    "set the clock of this machine; it is more than 15 minutes wrong",
+	"SecurityTokenExpired":    "use a long-lived access key of a RAM user",
+	"SignatureDoesNotMatch":   "correct media.oss.access_key_secret; with a proxy in between, let it leave the headers alone",
+	"UserDisable":             "the account is disabled or in arrears: look into the console's billing page",
 }
+
+// forbidden: accounts of since 2025-03-20 reach the data of buckets on the
+// mainland by a domain of their own only (HTTP 400, EC 0048-00000401;
+// help.aliyun.com/oss/user-guide/access-buckets-via-custom-domain-names, read
+// November 2026).
+const forbidden = "the account is a new one, which reaches buckets on the Chinese mainland by its own domain only: " +
+	"bind a domain (with an ICP filing, and a certificate for https) to the bucket in the OSS console, give it as media.oss.endpoint, " +
+	"set media.oss.cname: true and media.oss.region, such as cn-hangzhou; a bucket outside the mainland needs none"
 
 // Advice says to the operator what to do.
 func (e *Error) Advice() string {
@@ -69,7 +82,7 @@ func (e *Error) Advice() string {
 	case errors.Is(e.Err, errNotTheSame):
 		return "check that media.oss.public_base_url leads to this bucket"
 	case e.Err != nil:
-		return "check that media.oss.endpoint can be reached from this machine"
+		return "check that media.oss.endpoint can be reached from this machine; if it is your own domain, set media.oss.cname: true"
 	case e.Status >= http.StatusInternalServerError:
 		return "the service has a problem; try again later"
 	}
@@ -84,7 +97,7 @@ func (b *Bucket) failed(op string, err error) error {
 	var service sdk.ServiceError
 	if errors.As(err, &service) {
 		return (&Error{
-			Op: op, Status: service.StatusCode, Code: service.Code, Message: service.Message, RequestID: service.RequestID,
+			Op: op, Status: service.StatusCode, Code: service.Code, Message: service.Message, RequestID: service.RequestID, EC: service.Ec,
 		}).clean(b.opt)
 	}
 	var at *url.Error
@@ -110,7 +123,7 @@ func (e *Error) clean(o Options) *Error {
 
 // refusal reads the answer to a call that was made without the SDK.
 func (b *Bucket) refusal(op string, resp *http.Response, body []byte) error {
-	e := &Error{Op: op, Status: resp.StatusCode, RequestID: resp.Header.Get("x-oss-request-id")}
+	e := &Error{Op: op, Status: resp.StatusCode, RequestID: resp.Header.Get("x-oss-request-id"), EC: resp.Header.Get("x-oss-ec")}
 	var answer struct{ Code, Message string }
 	if xml.Unmarshal(body, &answer) == nil { // else a proxy has answered
 		e.Code, e.Message = answer.Code, answer.Message

@@ -40,12 +40,15 @@ const (
 // Options of New. Endpoint, Bucket and both halves of the key are required.
 type Options struct {
 	// Endpoint is the service's URL without the bucket; an IP address means
-	// that the bucket stands in the path.
-	Endpoint        string
+	// that the bucket stands in the path. "https://" may be left out.
+	Endpoint string
+	// CNAME says that Endpoint is a domain of the bucket's owner that is bound to
+	// the bucket.
+	CNAME           bool
 	Bucket          string
 	AccessKeyID     string
 	AccessKeySecret chat.Secret
-	Region          string // set: signature V4, else V1
+	Region          string // such as cn-hangzhou; "" = told from Endpoint
 	Prefix          string // of every key
 	// PublicBaseURL is where the bucket can be read by everybody, for a bucket
 	// or a CDN that is set up so; "" = URLs are signed and the objects are as
@@ -92,11 +95,12 @@ func New(o Options) (*Bucket, error) {
 		Transport:     o.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	options := []sdk.ClientOption{sdk.HTTPClient(b.http), sdk.UserAgent("magpie")}
-	if o.Region != "" {
-		options = append(options, sdk.AuthVersion(sdk.AuthV4), sdk.Region(o.Region))
+	endpoint, region, err := place(&o)
+	if err != nil {
+		return nil, err
 	}
-	client, err := sdk.New(o.Endpoint, o.AccessKeyID, string(o.AccessKeySecret), options...)
+	client, err := sdk.New(endpoint, o.AccessKeyID, string(o.AccessKeySecret), sdk.HTTPClient(b.http), sdk.UserAgent("magpie"),
+		sdk.AuthVersion(sdk.AuthV4), sdk.Region(region), sdk.UseCname(o.CNAME))
 	if err != nil {
 		return nil, fmt.Errorf("oss endpoint %q: %w", o.Endpoint, err)
 	}

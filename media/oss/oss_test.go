@@ -50,7 +50,7 @@ func (s *service) options() Options {
 	o := s.Options()
 	return Options{
 		Endpoint: s.url, Bucket: o.Bucket, AccessKeyID: o.KeyID, AccessKeySecret: chat.Secret(o.KeySecret),
-		Prefix: "magpie/", Transport: s.tr,
+		Region: o.Region, Prefix: "magpie/", Transport: s.tr,
 	}
 }
 
@@ -89,18 +89,25 @@ func (s *service) get(t *testing.T, where string) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// Both signatures, path style and virtual-host style, names of all kinds.
+// An IP address, the endpoint, the bucket's own name at it, and a domain of the
+// owner's; names of all kinds. The last is all that a new account has.
 func TestPut(t *testing.T) {
-	for _, region := range []string{"", "cn-test"} {
-		for _, byName := range []bool{false, true} {
-			t.Run(fmt.Sprintf("region %q by name %v", region, byName), func(t *testing.T) {
-				s := serve(t, nil)
+	for endpoint, account := range map[string]fake.Options{
+		"": {}, "http://oss-cn-test.aliyuncs.com": {}, "http://magpie-test.oss-cn-test.aliyuncs.com": {},
+		"http://oss-cn-test-internal.aliyuncs.com": {Domain: "oss-cn-test-internal.aliyuncs.com"},
+		"http://files.example.org":                 {New: true, CNAME: "files.example.org"},
+	} {
+		for _, region := range []string{"", "cn-test", "oss-cn-test"} {
+			t.Run(fmt.Sprintf("%s region %q", endpoint, region), func(t *testing.T) {
+				s := serve(t, &account)
 				o := s.options()
-				o.Region = region
-				o.Now = func() time.Time { return time.Date(2026, 11, 21, 23, 0, 0, 0, time.FixedZone("", -5*3600)) }
-				if byName {
-					o.Endpoint = "http://" + s.Options().Domain
+				if o.CNAME = account.CNAME != ""; region != "" || endpoint != "" && !o.CNAME {
+					o.Region = region
 				}
+				if endpoint != "" {
+					o.Endpoint = endpoint
+				}
+				o.Now = func() time.Time { return time.Date(2026, 11, 21, 23, 0, 0, 0, time.FixedZone("", -5*3600)) }
 				b := bucket(t, o)
 				for _, f := range []struct{ name, mime, body, disposition string }{
 					{"chart.png", "image/png", "pixels", `inline; filename="chart.png"`},
@@ -142,25 +149,27 @@ func TestPut(t *testing.T) {
 
 // A signed URL ends, is good for one object only, and its time is bounded.
 func TestSignedURL(t *testing.T) {
-	for _, region := range []string{"", "cn-test"} {
+	for _, own := range []string{"", "files.example.org"} {
 		now := time.Now()
-		s := serve(t, &fake.Options{Now: func() time.Time { return now }})
+		s := serve(t, &fake.Options{CNAME: own, New: own != "", Now: func() time.Time { return now }})
 		o := s.options()
-		o.Region, o.URLTTL = region, 365*24*time.Hour
+		if o.URLTTL = 365 * 24 * time.Hour; own != "" {
+			o.Endpoint, o.CNAME = "http://"+own, true
+		}
 		where, err := bucket(t, o).Put(t.Context(), text("a.txt", "text/plain", "x"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if resp, _ := s.get(t, strings.Replace(where, "a.txt", "b.txt", 1)); resp.StatusCode != http.StatusForbidden {
-			t.Errorf("%q: another object: %d", region, resp.StatusCode)
+			t.Errorf("%q: another object: %d", own, resp.StatusCode)
 		}
 		if resp, _ := s.get(t, strings.Split(where, "?")[0]); resp.StatusCode != http.StatusForbidden {
-			t.Errorf("%q: without the signature: %d", region, resp.StatusCode)
+			t.Errorf("%q: without the signature: %d", own, resp.StatusCode)
 		}
 		for after, want := range map[time.Duration]int{maxTTL - time.Minute: http.StatusOK, maxTTL + time.Minute: http.StatusForbidden} {
 			now = time.Now().Add(after)
 			if resp, body := s.get(t, where); resp.StatusCode != want {
-				t.Errorf("%q: after %v: %d %s", region, after, resp.StatusCode, body)
+				t.Errorf("%q: after %v: %d %s", own, after, resp.StatusCode, body)
 			}
 		}
 	}
@@ -221,8 +230,9 @@ func TestPutRefused(t *testing.T) {
 		{"key", func(o *Options) { o.AccessKeyID = "LTAIother" }, "InvalidAccessKeyId", "access_key_id"},
 		{"bucket", func(o *Options) { o.Bucket = "another" }, "NoSuchBucket", "media.oss.bucket"},
 		{"region", func(o *Options) { o.Region = "cn-other" }, "InvalidArgument", "media.oss.region"},
+		{"new account", func(o *Options) { o.Endpoint = "http://oss-cn-test.aliyuncs.com" }, "PublicEndpointForbidden", "media.oss.cname: true"},
 	} {
-		s := serve(t, nil)
+		s := serve(t, &fake.Options{New: c.name == "new account"})
 		o := s.options()
 		c.change(&o)
 		b := bucket(t, o)
@@ -314,7 +324,6 @@ func TestCheck(t *testing.T) {
 		op     string // of the error; "" = all is well
 	}{
 		{"good", nil, func(*service, *Options) {}, ""},
-		{"good, version 4", nil, func(_ *service, o *Options) { o.Region = "cn-test" }, ""},
 		{"put", &fake.Fault{Method: "PUT", Status: 403, Code: "AccessDenied"}, func(*service, *Options) {}, "put"},
 		{"get", &fake.Fault{Method: "GET", Status: 403, Code: "AccessDenied"}, func(*service, *Options) {}, "signed get"},
 		{"get is cut", &fake.Fault{Method: "GET", Times: 9, Drop: true}, func(*service, *Options) {}, "signed get"},
@@ -364,6 +373,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, o := range []Options{
 		{Endpoint: "https://oss-cn-hangzhou.aliyuncs.com", Bucket: "Not_A_Bucket", AccessKeyID: "a", AccessKeySecret: "hush-hush"},
 		{Endpoint: "https://bad host", Bucket: "bucket", AccessKeyID: "a", AccessKeySecret: "hush-hush"},
+		{Endpoint: "", Bucket: "bucket", AccessKeyID: "a", AccessKeySecret: "hush-hush"},
 	} {
 		if _, err := New(o); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%+v: %v", o, err)

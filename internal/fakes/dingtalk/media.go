@@ -36,6 +36,17 @@ func mediaRules() map[string]mediaRule {
 	}
 }
 
+// shownAudio and shownFiles are the types that the messages sampleAudio and
+// sampleFile are said to show, fewer than can be uploaded
+// (https://help.dingtalk.io/open/development/robot-message-type, read November
+// 2026); nobody says that others are refused, so only StrictFiles does.
+func shownAudio() []string { return []string{"ogg", "amr"} }
+func shownFiles() []string { return []string{"xlsx", "pdf", "zip", "rar", "doc", "docx"} }
+
+func extension(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
+}
+
 // upload takes a file. type may stand in the query or in the form.
 func (s *Server) upload(r *request) (any, *refusal) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -62,7 +73,7 @@ func (s *Server) upload(r *request) (any, *refusal) {
 	}
 	defer body.Close()
 	data, err := io.ReadAll(body)
-	ext := strings.ToLower(strings.TrimPrefix(path.Ext(head.Filename), "."))
+	ext := extension(head.Filename)
 	switch {
 	case err != nil || len(data) == 0 || head.Filename == "":
 		return nil, &refusal{Errcode: 40035, Message: "不合法的参数"}

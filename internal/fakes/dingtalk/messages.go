@@ -257,6 +257,9 @@ func (s *Server) robotMessage(in robotCall) (*Message, *refusal) {
 		if p["duration"] == "" {
 			return nil, bad("miss.param.audio", "需要audio属性")
 		}
+		if s.opts.StrictFiles && !slices.Contains(shownAudio(), extension(s.store.media[p["mediaId"]].Name)) {
+			return nil, bad("invalidParameter.msgParam.invalid", "不支持的文件类型")
+		}
 		return s.mediaMessage("audio", p["mediaId"], "voice", "miss.param.audio")
 	case "sampleVideo":
 		if _, ok := s.store.media[p["picMediaId"]]; !ok || p["duration"] == "" || p["videoType"] != "mp4" {
@@ -266,6 +269,9 @@ func (s *Server) robotMessage(in robotCall) (*Message, *refusal) {
 	case "sampleFile":
 		if p["fileName"] == "" || p["fileType"] == "" {
 			return nil, bad("miss.param.file", "需要file属性")
+		}
+		if s.opts.StrictFiles && !slices.Contains(shownFiles(), p["fileType"]) {
+			return nil, bad("invalidParameter.msgParam.invalid", "不支持的文件类型")
 		}
 		m, e := s.mediaMessage("file", p["mediaId"], "file", "miss.param.file")
 		if e == nil {

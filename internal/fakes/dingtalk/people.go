@@ -76,8 +76,27 @@ func (s *Server) Say(m Said) (messageID, frameID string) {
 	if m.Quote != nil {
 		s.quote(body, *m.Quote)
 	}
+	if s.quota {
+		withhold(body)
+	}
 	maps.Copy(body, m.Fields)
 	return messageID, s.push(TopicRobot, body)
+}
+
+// QuotaGone makes the platform keep back what people write: messages carry an
+// errorCode instead of their content, as when an organisation has used up its
+// month (reports of peers on robots of the standard edition, read November
+// 2026; DingTalk names the code nowhere else).
+func (s *Server) QuotaGone(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quota = on
+}
+
+func withhold(body map[string]any) {
+	delete(body, "text")
+	delete(body, "content")
+	body["errorCode"], body["errorMessage"] = 20001, "当月额度已用完"
 }
 
 // message is the payload of a robot message; s.mu is held.

@@ -27,6 +27,8 @@ type spoken struct {
 	content map[string]any
 	at      time.Time
 	key     string // originalProcessQueryKey
+	conv    string // conversation
+	emotion string // on it
 }
 
 // remember keeps a message of a person; s.mu is held.
@@ -34,7 +36,7 @@ func (s *Server) remember(id string, body map[string]any) {
 	if s.opts.Forget {
 		return
 	}
-	sp := spoken{sender: body["senderId"].(string), kind: body["msgtype"].(string), at: s.opts.Now()}
+	sp := spoken{sender: body["senderId"].(string), kind: body["msgtype"].(string), at: s.opts.Now(), conv: body["conversationId"].(string)}
 	switch content := body["content"].(type) {
 	case map[string]any:
 		sp.content = content

@@ -74,6 +74,7 @@ type Server struct {
 	gate   gateway
 	store  store
 	access access
+	quota  bool // of the month is used up
 }
 
 // New makes a server with nobody on it. Close it.
@@ -154,6 +155,8 @@ func routes() map[string]route {
 		"POST /v1.0/robot/otoMessages/batchRecall":   {OpRecall, api, (*Server).recallFromPeople},
 		"POST /v1.0/robot/groupMessages/recall":      {OpRecall, api, (*Server).recallFromGroup},
 		"POST /v1.0/robot/messageFiles/download":     {OpDownload, api, (*Server).fileLocation},
+		"POST /v1.0/robot/emotion/reply":             {OpEmotion, api, (*Server).putEmotion},
+		"POST /v1.0/robot/emotion/recall":            {OpEmotionRecall, api, (*Server).takeEmotion},
 		"POST /v1.0/card/instances/createAndDeliver": {OpCardCreate, api, (*Server).createCard},
 		"PUT /v1.0/card/streaming":                   {OpCardStream, api, (*Server).streamCard},
 		"PUT /v1.0/card/instances":                   {OpCardUpdate, api, (*Server).updateCard},

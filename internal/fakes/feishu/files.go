@@ -124,6 +124,9 @@ func (s *Server) getResource(c *call) (any, *refusal) {
 	if m.Type == "merge_forward" || m.Type == "interactive" || s.isForwarded(m) { // server-docs/im-v1/message/get-2, read November 2026
 		return nil, bad(234043, "Unsupported message type.")
 	}
+	if s.room(m.Chat).restricted {
+		return nil, bad(234038, "Do not allow downloading of message resources in restricted mode.")
+	}
 	kind := c.URL.Query().Get("type")
 	f, ok := m.files[c.PathValue("key")]
 	switch {

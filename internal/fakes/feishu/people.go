@@ -30,7 +30,8 @@ type Group struct {
 	NoThreads bool // replies in threads are refused
 	Topics    bool // every message begins a thread
 	Fleeting  bool // messages delete themselves after a while, and take no replies
-	// Restricted groups bring the bot no events (since March 2026).
+	// Restricted groups forbid copying: they bring the bot no messages and show
+	// it none (breaking-change/control-restricted-mode, since 24 March 2026).
 	Restricted bool
 }
 

@@ -67,8 +67,13 @@ func (s *Server) permitted(op string) *refusal {
 	return bad(99991672, "Access denied. One of the following scopes is required: ["+strings.Join(any, ", ")+"].")
 }
 
-// readable refuses messages of groups without the scope for them.
+// readable refuses messages of groups without the scope for them, and of
+// restricted groups (breaking-change/control-restricted-mode, since 24 March
+// 2026).
 func (s *Server) readable(r *room) *refusal {
+	if r.restricted {
+		return bad(230050, "The message is invisible to the operator.")
+	}
 	if r.kind == "p2p" || s.granted(groupScope) {
 		return nil
 	}

@@ -113,10 +113,7 @@ func TestNodeSDK(t *testing.T) {
 		}
 	}
 	sdkLooks(ctx, t, s, wait)
-	until(ctx, t, "the last acknowledgement, after what it is for", func() bool {
-		n, _ := s.Pending()
-		return n == 0
-	})
+	until(ctx, t, "the last acknowledgement, after what it is for", func() bool { n, _ := s.Pending(); return n == 0 })
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -157,6 +157,7 @@ func (s *Server) routes() *http.ServeMux {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, op, h) })
 	}
 	mux.HandleFunc("POST /open-apis/auth/v3/tenant_access_token/internal", s.serveToken)
+	mux.HandleFunc("POST "+registrationPath, s.serveRegistration)
 	mux.HandleFunc("POST /callback/ws/endpoint", s.serveEndpoint)
 	mux.HandleFunc("GET /ws/v2", s.serveLine)
 	const im = "/open-apis/im/v1/messages"

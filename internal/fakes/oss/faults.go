@@ -53,6 +53,7 @@ type refusal struct {
 	status int
 	code   string
 	text   string
+	ec     string      // the number of the very reason, "" = none
 	extra  [][2]string // more elements, by name
 }
 
@@ -75,6 +76,10 @@ func (e *refusal) write(w http.ResponseWriter, r *http.Request) {
 	add("HostId", r.Host)
 	for _, x := range e.extra {
 		add(x[0], x[1])
+	}
+	if e.ec != "" {
+		add("EC", e.ec)
+		w.Header().Set("x-oss-ec", e.ec)
 	}
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(e.status)

@@ -40,6 +40,12 @@ type Options struct {
 	// Domain is the host name under which a bucket is a label of its own:
 	// "oss-cn-test.aliyuncs.com". An IP address in Host means path style.
 	Domain string
+	// CNAME is a domain of the owner's that is bound to the bucket; "" = none.
+	CNAME string
+	// New: the account was opened since 2025-03-20, and the bucket is on the
+	// mainland, so that its data are had by CNAME and inside the cloud only.
+	New    bool
+	V1     bool             // an old bucket, which takes signatures of version 1
 	Public bool             // anybody may get an object
 	Now    func() time.Time // time.Now
 }
@@ -127,6 +133,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // answer carries a call out, or says why not.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, fault *Fault) *refusal {
 	bucket, key := s.target(r)
+	if s.opts.New && s.hostOf(r) != s.opts.CNAME {
+		// help.aliyun.com/oss/user-guide/access-buckets-via-custom-domain-names and
+		// /0048-00000401, read November 2026.
+		return &refusal{status: http.StatusBadRequest, code: "PublicEndpointForbidden", ec: "0048-00000401", text: "The bucket cannot be accessed by public endpoint."}
+	}
 	if err := s.authorise(r, bucket, key); err != nil {
 		return err
 	}
@@ -154,15 +165,22 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, fault *Fault) *r
 // target reads bucket and key out of host and path.
 func (s *Server) target(r *http.Request) (bucket, key string) {
 	path := strings.TrimPrefix(r.URL.Path, "/")
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
+	host := s.hostOf(r)
+	if host == s.opts.CNAME {
+		return s.opts.Bucket, path
 	}
 	if label, ok := strings.CutSuffix(host, "."+s.opts.Domain); ok {
 		return label, path
 	}
 	bucket, key, _ = strings.Cut(path, "/")
 	return bucket, key
+}
+
+func (s *Server) hostOf(r *http.Request) string {
+	if h, _, err := net.SplitHostPort(r.Host); err == nil {
+		return h
+	}
+	return r.Host
 }
 
 // described are the headers that are kept with an object.

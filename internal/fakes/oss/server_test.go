@@ -34,7 +34,7 @@ func serve(t *testing.T, o *fake.Options) (*fake.Server, string) {
 // The fake against Alibaba's own client for Node.
 func TestAliOSS(t *testing.T) {
 	node, modules := nodetest.Find(t, "ali-oss")
-	s, url := serve(t, nil)
+	s, url := serve(t, &fake.Options{V1: true})
 	o := s.Options()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -65,7 +65,7 @@ func TestAliOSS(t *testing.T) {
 
 // What is refused without any client's help: calls without a right signature.
 func TestRefusals(t *testing.T) {
-	s, url := serve(t, nil)
+	s, url := serve(t, &fake.Options{V1: true})
 	for _, c := range []struct {
 		name, method, path string
 		header             map[string]string
@@ -108,6 +108,41 @@ func TestRefusals(t *testing.T) {
 		}
 		if strings.Contains(string(body), s.Options().KeySecret) {
 			t.Errorf("%s: the secret is told", c.name)
+		}
+	}
+}
+
+// A bucket of today takes version 4 only, and that of a new account only by a
+// domain of its owner.
+func TestNewBuckets(t *testing.T) {
+	for _, c := range []struct {
+		name, path, host string
+		o                fake.Options
+		status           int
+		code, ec         string
+	}{
+		{"a header of version 1", "/magpie-test/a", "", fake.Options{}, 403, "AccessDenied", "0002-00000080"},
+		{"a URL of version 1", "/magpie-test/a?OSSAccessKeyId=LTAItest&Expires=9999999999&Signature=x", "", fake.Options{}, 403, "AccessDenied", "0002-00000080"},
+		{"the public endpoint", "/a", "magpie-test.oss-cn-test.aliyuncs.com", fake.Options{New: true, CNAME: "files.example.org"}, 400, "PublicEndpointForbidden", "0048-00000401"},
+		{"the owner's domain", "/a", "files.example.org", fake.Options{New: true, CNAME: "files.example.org", Public: true}, 404, "NoSuchKey", ""},
+	} {
+		_, url := serve(t, &c.o)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = c.host
+		if c.name == "a header of version 1" {
+			req.Header.Set("Authorization", "OSS LTAItest:x")
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != c.status || !strings.Contains(string(body), "<Code>"+c.code+"</Code>") || resp.Header.Get("x-oss-ec") != c.ec {
+			t.Errorf("%s: %d, EC %q, %s, %v", c.name, resp.StatusCode, resp.Header.Get("x-oss-ec"), body, err)
 		}
 	}
 }

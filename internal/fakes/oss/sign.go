@@ -44,7 +44,13 @@ func (s *Server) authorise(r *http.Request, bucket, key string) *refusal {
 	}
 	var c claim
 	q := r.URL.Query()
-	switch header := r.Header.Get("Authorization"); {
+	header := r.Header.Get("Authorization")
+	if !s.opts.V1 && (strings.HasPrefix(header, "OSS ") || q.Get("Signature") != "") {
+		// help.aliyun.com/zh/oss/user-guide/0002-00000080 (403; it names no code of
+		// words), read November 2026: buckets of since 2025-09-01 take version 4 only.
+		return &refusal{status: http.StatusForbidden, code: "AccessDenied", ec: "0002-00000080", text: "Signature version 1 is forbidden."}
+	}
+	switch {
 	case strings.HasPrefix(header, algorithmV4+" "):
 		c = s.headerV4(r, header, resource)
 	case strings.HasPrefix(header, "OSS "):
