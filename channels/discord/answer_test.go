@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -264,23 +265,26 @@ func TestThinkingEnds(t *testing.T) {
 	}
 }
 
-// An answer that is quicker than Discord's acknowledgement waits for it.
+// An answer that is quicker than Discord's acknowledgement waits for it: before
+// that there is nothing to edit, and a message of its own would leave the mark.
 func TestAnswerWaitsForAcknowledgement(t *testing.T) {
 	w := newWorld(t, patient(nil))
-	answers := make(chan error, 1)
-	var d *Discord
-	d = w.channel(t, channels.Deps{})
-	r := start(t, d, func(in chat.Inbound) error {
-		go func() {
-			_, err := d.Send(t.Context(), reply(in, "1", "quick"))
-			answers <- err
-		}()
+	early := make(chan error, 1)
+	d := w.channel(t, channels.Deps{})
+	r := start(t, d, func(in chat.Inbound) error { // Discord is told after this
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := d.Send(ctx, reply(in, "1", "quick"))
+		early <- err
 		return nil
 	})
 	connected(t, w, 1)
 	id := w.Use(ann, crowd, "status")
-	r.Next(t)
-	if err := <-answers; err != nil {
+	in := r.Next(t)
+	if err := <-early; channels.KindOf(err) != channels.Temporary || err == nil || len(w.Messages(crowd)) != 0 {
+		t.Errorf("before the acknowledgement: %v, shown %+v", err, w.Messages(crowd))
+	}
+	if _, err := r.Send(channeltest.Bounded(t), reply(in, "1", "quick")); err != nil {
 		t.Fatal(err)
 	}
 	if shown := w.Messages(crowd); len(shown) != 1 || shown[0].Interaction != id || w.Interaction(id).Thinking {

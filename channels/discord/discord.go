@@ -106,7 +106,7 @@ const (
 	// allPerSecond is what Discord lets a bot call in a second, whatever it calls;
 	// the messages of dispatch leave a part of it to typing, reactions and reads.
 	allPerSecond = 50
-	perSecond    = allPerSecond * 3 / 5
+	perSecond    = allPerSecond * 4 / 5
 	atOnce       = allPerSecond / 5
 	// chatBurst messages in chatWindow are what one channel takes.
 	chatBurst  = 5
