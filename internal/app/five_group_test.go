@@ -44,7 +44,7 @@ func (f *five) gather(p side, people int) (group string) {
 		p.AddGroup(telegram.Group{ID: telegramGroup, Title: "square"})
 		return fmt.Sprint(telegramGroup)
 	case *onDiscord:
-		p.AddGuild(discord.Guild{ID: discordGuild, Name: "square", BotRole: "6000000000000000003", Channels: []discord.Channel{{ID: discordGroup, Name: "square"}}})
+		p.AddGuild(discord.Guild{ID: discordGuild, Name: "square", BotRole: "6000000000000000003", System: discordGroup, Channels: []discord.Channel{{ID: discordGroup, Name: "square"}}})
 		return discordGroup
 	case *onFeishu:
 		p.AddGroup(feishu.Group{ID: feishuGroup, Title: "square"})
@@ -116,6 +116,72 @@ func (p *onDingTalk) remark(r remark) string {
 	}
 	id, _ := p.Say(said)
 	return id
+}
+
+// idOf is the id of person n, by which they are let in.
+func idOf(p side, n int) string {
+	switch p.(type) {
+	case *onTelegram:
+		return fmt.Sprint(telegramID(n))
+	case *onDiscord:
+		return discordID(n)
+	case *onFeishu:
+		return feishuID(n)
+	case *onQQ:
+		return qqID(n)
+	}
+	return dingtalkID(n)
+}
+
+// two lets the first two people in.
+func two(p side) string { return fmt.Sprintf("%q, %q", idOf(p, 0), idOf(p, 1)) }
+
+// rewrite has person 1 change a message in the group; false where the platform
+// does not tell of that.
+func (f *five) rewrite(p side, id, text string) bool {
+	switch p := p.(type) {
+	case *onTelegram:
+		n, err := p.message(id)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		p.Edit(telegram.Said{From: telegramID(1), Chat: telegramGroup, Text: text}, n)
+	case *onDiscord:
+		p.Edit(discordGroup, id, text)
+	case *onFeishu:
+		p.Rewrite(id, text)
+	default:
+		return false
+	}
+	return true
+}
+
+// recall takes a message of the group back; false where the platform does not
+// tell of that.
+func (f *five) recall(p side, id string) bool {
+	switch p := p.(type) {
+	case *onDiscord:
+		p.Delete(discordGroup, id)
+	case *onFeishu:
+		p.Recall(id)
+	default:
+		return false
+	}
+	return true
+}
+
+// joins has person n come into the group.
+func (f *five) joins(p side, n int) {
+	switch p := p.(type) {
+	case *onTelegram:
+		p.Join(telegramGroup, telegramID(n))
+	case *onDiscord:
+		p.Join(discordID(n), discordGuild)
+	case *onFeishu:
+		p.Join(feishuGroup, feishuID(n))
+	case *onQQ:
+		p.Join("group:"+qqGroup, qqID(n))
+	}
 }
 
 // asked lets somebody ask the bot in the group and returns what the model was
