@@ -3,6 +3,7 @@ package telegram
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"magpie/internal/fakes/driver"
 )
@@ -29,7 +30,7 @@ func (d *Driver) Section(base string) map[string]any {
 // Join makes a person.
 func (d *Driver) Join(n int, name string) driver.Person {
 	id := int64(5000 + n)
-	d.AddPerson(Person{ID: id, Name: name})
+	d.AddPerson(Person{ID: id, Name: name, Username: strings.ToLower(name)})
 	return driver.Person{ID: strconv.FormatInt(id, 10), Chat: strconv.FormatInt(id, 10)}
 }
 
