@@ -86,6 +86,8 @@ type fiveOptions struct {
 	drafted func(chat, text string)
 	// markdown: QQ's bot may send native markdown and keyboards.
 	markdown bool
+	// active is how many active messages a day QQ takes for a chat; 0 = its own.
+	active int
 }
 
 func newFive(t testing.TB, o fiveOptions) *five {

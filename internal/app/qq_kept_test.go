@@ -11,11 +11,11 @@ import (
 )
 
 // TestLongAnswerIsToldWhole: on QQ two files with captions use up the replies
-// to a message; the long answer after them comes with the next contacts, to its
-// last line.
+// to a message, and one more message the day's active ones; the long answer after
+// them comes with the next contacts, to its last line.
 func TestLongAnswerIsToldWhole(t *testing.T) {
 	t.Parallel()
-	f := newFive(t, fiveOptions{})
+	f := newFive(t, fiveOptions{active: 1})
 	f.only, f.common = []string{"qq"}, "stream: false, input_notify: false"
 	f.workspace(map[string][]byte{"a.txt": []byte("a"), "b.txt": []byte("b")})
 	var long strings.Builder

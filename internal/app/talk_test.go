@@ -255,8 +255,8 @@ func TestPairing(t *testing.T) {
 	w.tg.Say(telegram.Said{From: stranger, Text: "还在吗"})
 	w.wait(stranger, "heard after the restart", func(m []telegram.Message) bool { return count(m, "echo: 还在吗") == 1 })
 	w.stored(b)
-	if n := len(w.tg.Messages(group)); n != 0 {
-		t.Errorf("a stranger in a group was answered: %q", texts(w.tg.Messages(group)))
+	if told := w.tg.Messages(group); len(told) != 1 || count(told, "配对码") != 1 || count(told, "echo") != 0 || regexp.MustCompile(`[A-Z2-9]{8}`).MatchString(told[0].Text) {
+		t.Errorf("a stranger who mentions the bot in a group is told once how to be let in, and no code there: %q", texts(told))
 	}
 	if count(w.tg.Messages(other), "echo") != 0 {
 		t.Errorf("another stranger was heard: %q", texts(w.tg.Messages(other)))
