@@ -61,6 +61,7 @@ type five struct {
 	extra  string // more lines of the configuration
 	common string // more keys for every channel
 	rate   string // of every channel
+	allow  func(p side) string // whom it lets in, quoted, with commas between them; nil = everybody
 	admins string // quoted, with commas between them
 	only   []string
 	fixed  string // where the platform is, "" = at an address for each life
@@ -136,7 +137,11 @@ func (f *five) config() (path, listen string) {
 			})
 			base = srv.URL
 		}
-		fmt.Fprintf(&sections, "  %s: {%s, allow: [\"*\"], rate: %q, %s}\n", p.name(), p.section(base), f.rate, f.common)
+		allow := `"*"`
+		if f.allow != nil {
+			allow = f.allow(p)
+		}
+		fmt.Fprintf(&sections, "  %s: {%s, allow: [%s], rate: %q, %s}\n", p.name(), p.section(base), allow, f.rate, f.common)
 	})
 	listen = freeAddr(f.t)
 	text := fmt.Sprintf(`data_dir: %s
