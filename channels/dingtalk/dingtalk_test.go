@@ -28,6 +28,7 @@ func quick() pace {
 	return pace{
 		retry: 2 * time.Millisecond, retryMax: 20 * time.Millisecond, ping: time.Minute, pong: time.Minute,
 		silent: time.Hour, bye: time.Minute, linger: 200 * time.Millisecond, sweep: time.Hour, orphan: time.Hour,
+		settle: time.Minute,
 	}
 }
 

@@ -22,6 +22,11 @@ type sides struct {
 	dt   *onDingTalk
 	qq   *onQQ
 	taps map[string]*tap
+	// squares are the groups that gather has made.
+	squares map[side]string
+	// allow is whom a platform lets in, quoted, with commas between them; nil =
+	// everybody.
+	allow func(p side) string
 }
 
 // A platform of these tests is its fake, and on, which acts on it.
@@ -64,7 +69,7 @@ func newSides(o fiveOptions) *sides {
 	robot.Cards = o.cards
 	s := &sides{
 		tg: &onTelegram{tg, on{telegram.Drive(tg)}}, dc: &onDiscord{dc, on{discord.Drive(dc)}}, fs: &onFeishu{fs, on{feishu.Drive(fs)}},
-		dt: &onDingTalk{dt, on{robot}}, qq: &onQQ{q, on{qq.Drive(q)}}, taps: map[string]*tap{},
+		dt: &onDingTalk{dt, on{robot}}, qq: &onQQ{q, on{qq.Drive(q)}}, taps: map[string]*tap{}, squares: map[side]string{},
 	}
 	for _, p := range s.all() {
 		s.taps[p.name()] = &tap{inner: p.drive().Handler(), off: o.forget, by: map[string][]int{}}
@@ -102,9 +107,13 @@ func (p on) join(n int) string { return p.driver.Join(n, fmt.Sprint("P", n)).Cha
 func (p on) say(chat, text string, files ...sentFile) string {
 	said := driver.Said{Chat: chat, Text: text}
 	for _, f := range files {
-		said.Files = append(said.Files, driver.File{Kind: driver.Kind(f.kind), Name: f.name, MIME: f.mime, Data: f.data, Words: f.words})
+		said.Files = append(said.Files, f.sent())
 	}
 	return p.driver.Say(said)
+}
+
+func (f *sentFile) sent() driver.File {
+	return driver.File{Kind: driver.Kind(f.kind), Name: f.name, MIME: f.mime, Data: f.data, Words: f.words}
 }
 
 func (p on) shown(chat string) (all []line) {

@@ -136,7 +136,11 @@ func (f *five) config() (path, listen string) {
 			})
 			base = srv.URL
 		}
-		fmt.Fprintf(&sections, "  %s: {%s, allow: [\"*\"], rate: %q, %s}\n", p.name(), sectionOf(p, base), f.rate, f.common)
+		allow := `"*"`
+		if f.allow != nil {
+			allow = f.allow(p)
+		}
+		fmt.Fprintf(&sections, "  %s: {%s, allow: [%s], rate: %q, %s}\n", p.name(), sectionOf(p, base), allow, f.rate, f.common)
 	})
 	listen = freeAddr(f.t)
 	text := fmt.Sprintf(`data_dir: %s

@@ -59,7 +59,7 @@ type Said struct {
 	From    string // a private chat's name; "" = the person of Chat
 	Chat    string
 	Text    string
-	Mention bool // the robot is mentioned (a robot in a group hears nothing else)
+	Mention bool // the robot is mentioned; what does not is pushed to no robot of a group, and can be quoted
 	Files   []File
 	Quote   *Quote
 	Fields  map[string]any // more fields of the message, as they go over the wire
@@ -80,6 +80,9 @@ func (s *Server) Say(m Said) (messageID, frameID string) {
 		withhold(body)
 	}
 	maps.Copy(body, m.Fields)
+	if _, inGroup := s.groups[m.Chat]; inGroup && body["isInAtList"] != true {
+		return messageID, "" // open.dingtalk.com/document/development/receive-message, read November 2026
+	}
 	return messageID, s.push(TopicRobot, body)
 }
 
