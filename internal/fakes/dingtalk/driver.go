@@ -37,11 +37,17 @@ func (d *Driver) Section(base string) map[string]any {
 	return section
 }
 
-// Join makes a person of the organisation.
-func (d *Driver) Join(n int, name string) driver.Person {
-	p := Person{StaffID: fmt.Sprintf("staff%05d", n), Name: name}
-	d.AddPerson(p)
+// Person is who of the organisation has that number.
+func (d *Driver) Person(n int) driver.Person {
+	p := Person{StaffID: fmt.Sprintf("staff%05d", n)}
 	return driver.Person{ID: p.StaffID, Chat: p.Chat()}
+}
+
+// Join makes a person.
+func (d *Driver) Join(n int, name string) driver.Person {
+	p := d.Person(n)
+	d.AddPerson(Person{StaffID: p.ID, Name: name})
+	return p
 }
 
 // Group makes a group.
@@ -55,7 +61,7 @@ func (d *Driver) Group(n int, title string) string {
 func (d *Driver) Say(s driver.Said) string {
 	said := Said{From: s.From, Chat: s.Chat, Text: s.Text, Mention: s.Mention}
 	if s.ReplyTo != "" {
-		said.Quote = &Quote{ID: s.ReplyTo}
+		said.Quote = &Quote{ID: s.ReplyTo, Bare: s.Bare}
 	}
 	for _, f := range s.Files {
 		said.Files = append(said.Files, File{Kind: kinds.Name(f), Name: f.Name, MIME: f.MIME, Data: f.Data, Transcript: f.Words})

@@ -21,17 +21,22 @@ func (d *Driver) Section(base string) map[string]any {
 	return map[string]any{"token": d.Token(), "api_base": base}
 }
 
-// Join makes a person with a private channel.
-func (d *Driver) Join(n int, name string) driver.Person {
-	p := Person{ID: fmt.Sprintf("7%017d", n), Name: name, DM: fmt.Sprintf("8%017d", n)}
-	d.AddPerson(p)
-	return driver.Person{ID: p.ID, Chat: p.DM}
+// Person is who has that number.
+func (d *Driver) Person(n int) driver.Person {
+	return driver.Person{ID: fmt.Sprintf("7%017d", n), Chat: fmt.Sprintf("8%017d", n)}
 }
 
-// Group makes a server with one channel.
+// Join makes a person with a private channel.
+func (d *Driver) Join(n int, name string) driver.Person {
+	p := d.Person(n)
+	d.AddPerson(Person{ID: p.ID, Name: name, DM: p.Chat})
+	return p
+}
+
+// Group makes a server with one channel, which says who has come.
 func (d *Driver) Group(n int, title string) string {
 	id := func(part int) string { return fmt.Sprintf("6%016d%d", n, part) }
-	d.AddGuild(Guild{ID: id(1), Name: title, BotRole: id(2), Channels: []Channel{{ID: id(3), Name: "general"}}})
+	d.AddGuild(Guild{ID: id(1), Name: title, BotRole: id(2), System: id(3), Channels: []Channel{{ID: id(3), Name: "general"}}})
 	return id(3)
 }
 
@@ -52,6 +57,21 @@ func (d *Driver) Say(s driver.Said) string {
 		said.Files = append(said.Files, File{Name: f.Name, MIME: f.MIME, Data: f.Data, Voice: f.Kind == driver.Voice})
 	}
 	return d.Server.Say(said)
+}
+
+// Edit changes a message.
+func (d *Driver) Edit(_, chat, message, text string) { d.Server.Edit(chat, message, text) }
+
+// Recall takes a message back.
+func (d *Driver) Recall(chat, message string) { d.Delete(chat, message) }
+
+// Enter lets a person into the server that a channel belongs to.
+func (d *Driver) Enter(by, group string) { d.Server.Join(d.person(by), d.guild(group)) }
+
+func (d *Driver) guild(channel string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.room(channel).guild
 }
 
 // Press presses a button.

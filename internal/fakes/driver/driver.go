@@ -6,7 +6,7 @@
 //
 // A chat is called as the bot calls it, and a person by their private chat with
 // the bot. What one platform has and another has not is an interface of its own
-// (Lossy, Drafter, Reactor, Typer, Noter).
+// (Lossy, Drafter, Reactor, Typer, Noter, Editor, Recaller, Entrance).
 package driver
 
 import "net/http"
@@ -14,6 +14,7 @@ import "net/http"
 // Platform is a fake platform with one bot.
 type Platform interface {
 	Account
+	Members
 	People
 	Network
 }
@@ -29,12 +30,18 @@ type Account interface {
 	Close()
 }
 
-// People is what people do on a platform, and what they see.
-type People interface {
-	// Join makes person number n, who may write to the bot.
+// Members are who is on the platform.
+type Members interface {
+	// Person is person number n, also one who has not joined.
+	Person(n int) Person
+	// Join lets person number n write to the bot.
 	Join(n int, name string) Person
 	// Group makes group number n, with the bot in it and everybody who joined.
 	Group(n int, title string) (chat string)
+}
+
+// People is what people do on a platform, and what they see.
+type People interface {
 	// Say writes and returns the message's id.
 	Say(s Said) (id string)
 	// Press has a person press the button with this data. It is an error when
@@ -88,7 +95,22 @@ type Noter interface {
 	Note(press string) string
 }
 
-// Person is somebody who joined.
+// Editor is a platform that tells the bot when people change a message.
+type Editor interface {
+	Edit(by, chat, message, text string)
+}
+
+// Recaller is a platform that tells the bot when people take a message back.
+type Recaller interface {
+	Recall(chat, message string)
+}
+
+// Entrance is a platform that tells the bot who comes into a group.
+type Entrance interface {
+	Enter(by, group string)
+}
+
+// Person is somebody on the platform.
 type Person struct {
 	ID   string // by which the bot lets people in
 	Chat string // with the bot
@@ -100,7 +122,8 @@ type Said struct {
 	Chat    string
 	Text    string
 	Mention bool   // the bot is mentioned before Text
-	ReplyTo string // id of a message of the bot
+	ReplyTo string // id of a message
+	Bare    bool   // the platform tells of that message as little as it may
 	Files   []File
 }
 

@@ -23,10 +23,16 @@ func (d *Driver) Section(base string) map[string]any {
 	return map[string]any{"app_id": d.AppID(), "app_secret": d.Secret(), "api_base": base}
 }
 
+// Person is who has that number.
+func (d *Driver) Person(n int) driver.Person {
+	return driver.Person{ID: fmt.Sprintf("ou_p%05d", n), Chat: fmt.Sprintf("oc_p%05d", n)}
+}
+
 // Join makes a person.
 func (d *Driver) Join(n int, name string) driver.Person {
-	p := Person{ID: fmt.Sprintf("ou_p%05d", n), Name: name, Chat: fmt.Sprintf("oc_p%05d", n)}
-	return driver.Person{ID: p.ID, Chat: d.AddPerson(p)}
+	p := d.Person(n)
+	d.AddPerson(Person{ID: p.ID, Name: name, Chat: p.Chat})
+	return p
 }
 
 // Group makes a group.
@@ -58,6 +64,15 @@ func (d *Driver) Say(s driver.Said) string {
 	}
 	return d.Server.Say(said)
 }
+
+// Edit changes a message.
+func (d *Driver) Edit(_, _, message, text string) { d.Rewrite(message, text) }
+
+// Recall takes a message back.
+func (d *Driver) Recall(_, message string) { d.Server.Recall(message) }
+
+// Enter lets a person into a group.
+func (d *Driver) Enter(by, group string) { d.Server.Join(group, d.person(by)) }
 
 // Press presses a button of a card.
 func (d *Driver) Press(by, _, message, data string) (string, error) {

@@ -25,11 +25,17 @@ func (d *Driver) Section(base string) map[string]any {
 	return map[string]any{"app_id": d.AppID(), "app_secret": d.Secret(), "api_base": base, "token_base": base, "markdown": d.opts.Markdown}
 }
 
+// Person is who has that number, by the id of private chats.
+func (d *Driver) Person(n int) driver.Person {
+	id := fmt.Sprintf("E4F4AEA33253A2797FB897C5%08d", n)
+	return driver.Person{ID: id, Chat: direct + id}
+}
+
 // Join makes a friend of the bot.
 func (d *Driver) Join(n int, name string) driver.Person {
-	id := fmt.Sprintf("E4F4AEA33253A2797FB897C5%08d", n)
-	d.AddPerson(id, name)
-	return driver.Person{ID: id, Chat: direct + id}
+	p := d.Person(n)
+	d.AddPerson(p.ID, name)
+	return p
 }
 
 // Group makes a group.
@@ -44,7 +50,7 @@ func (d *Driver) Group(n int, title string) string {
 func (d *Driver) Say(s driver.Said) string {
 	said := Said{Chat: s.Chat, From: strings.TrimPrefix(s.By(), direct), Text: s.Text, All: strings.HasPrefix(s.Chat, groups) && !s.Mention}
 	if s.ReplyTo != "" {
-		said.Quote = d.index(s.Chat, s.ReplyTo)
+		said.Quote, said.Bare = d.index(s.Chat, s.ReplyTo), s.Bare
 	}
 	for _, f := range s.Files {
 		said.Files = append(said.Files, File{Kind: names.Name(f), Name: f.Name, MIME: f.MIME, Data: f.Data, Words: f.Words})
@@ -52,14 +58,19 @@ func (d *Driver) Say(s driver.Said) string {
 	return d.Server.Say(said)
 }
 
-// index is with what a quote names a message of the bot.
+// index is with what a quote names a message: one of the bot has an index.
 func (d *Driver) index(chat, message string) string {
 	for _, m := range d.Messages(chat) {
 		if m.ID == message {
 			return m.Index
 		}
 	}
-	return ""
+	return message
+}
+
+// Enter lets a person into a group.
+func (d *Driver) Enter(by, group string) {
+	d.Server.Join(group, strings.TrimPrefix(by, direct))
 }
 
 // Press presses a button.

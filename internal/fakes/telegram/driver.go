@@ -27,11 +27,17 @@ func (d *Driver) Section(base string) map[string]any {
 	return map[string]any{"token": d.Token(), "api_base": base}
 }
 
+// Person is who has that number.
+func (d *Driver) Person(n int) driver.Person {
+	id := strconv.Itoa(5000 + n)
+	return driver.Person{ID: id, Chat: id}
+}
+
 // Join makes a person.
 func (d *Driver) Join(n int, name string) driver.Person {
-	id := int64(5000 + n)
-	d.AddPerson(Person{ID: id, Name: name, Username: strings.ToLower(name)})
-	return driver.Person{ID: strconv.FormatInt(id, 10), Chat: strconv.FormatInt(id, 10)}
+	p := d.Person(n)
+	d.AddPerson(Person{ID: number(p.ID), Name: name, Username: strings.ToLower(name)})
+	return p
 }
 
 // Group makes a supergroup.
@@ -65,6 +71,14 @@ func (d *Driver) Say(s driver.Said) string {
 	}
 	return strconv.Itoa(d.Server.Say(said))
 }
+
+// Edit changes a message of a person.
+func (d *Driver) Edit(by, chat, message, text string) {
+	d.Server.Edit(Said{From: number(by), Chat: number(chat), Text: text}, int(number(message)))
+}
+
+// Enter lets a person into a group.
+func (d *Driver) Enter(by, group string) { d.Server.Join(number(group), number(by)) }
 
 // Press presses a button.
 func (d *Driver) Press(by, chat, message, data string) (string, error) {
