@@ -22,7 +22,7 @@ const (
 	cardTries = 2
 	// cardPause is how long an answer waits between two tries to bring it into
 	// its card while cards change too fast.
-	cardPause = 200 * time.Millisecond
+	cardPause = 150 * time.Millisecond
 	// cardLife is how long the buttons of a card can be pressed, and how long
 	// an open card is remembered.
 	cardLife   = 30 * 24 * time.Hour

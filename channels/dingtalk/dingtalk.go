@@ -80,7 +80,7 @@ func normalPace() pace {
 		linger:   12 * time.Second, // the gateway closes 10 s after its disconnect frame
 		sweep:    30 * time.Second,
 		orphan:   10 * time.Minute,
-		settle:   800 * time.Millisecond, // an answer is there within a second
+		settle:   500 * time.Millisecond, // an answer is there within a second
 	}
 }
 
