@@ -69,6 +69,10 @@ func (n *intake) enter(ctx context.Context, ev event) error {
 		if err != nil {
 			return fmt.Errorf("note that %s can be answered: %w", ev.chat, err)
 		}
+		if ev.in != nil {
+			n.q.fillQuote(ctx, ev.chat, ev.in.ReplyTo)
+			n.q.noteFiles(ctx, ev.chat, ev.index)
+		}
 		if err := n.give(ctx, &ev); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (r *receiving) streamed(t *testing.T, w *world, turn string, n int) (seen [
 		if err := r.Draft(channeltest.Bounded(t), at(ann), turn, string(runes[:i])); err != nil {
 			t.Fatalf("draft %q: %v", string(runes[:i]), err)
 		}
-		if now := w.drafted(t, at(ann)); now != "" && (len(seen) == 0 || seen[len(seen)-1] != now) {
+		if now := fake.Drive(w.Server).Draft(ann); now != "" && (len(seen) == 0 || seen[len(seen)-1] != now) {
 			seen = append(seen, now)
 		}
 	}
@@ -107,7 +107,7 @@ func TestStreamsThatCannotBecomeTheAnswer(t *testing.T) {
 			w.Grant(fake.Policy{Streams: true})
 			r := start(t, w.channel(t, channels.Deps{}, withMarkdown))
 			heard(t, w, r, ann, "hi")
-			if err := r.Draft(channeltest.Bounded(t), at(ann), "t", begun); err != nil || w.drafted(t, at(ann)) == "" {
+			if err := r.Draft(channeltest.Bounded(t), at(ann), "t", begun); err != nil || fake.Drive(w.Server).Draft(ann) == "" {
 				t.Fatalf("nothing was begun: %v", err)
 			}
 			if c.before != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
 )
@@ -23,8 +24,7 @@ import (
 // chats show what the bot has put there.
 type side interface {
 	name() string
-	// section is the platform's section of the configuration, without braces.
-	section(base string) string
+	drive() driver.Platform
 	// join makes person n and returns their private chat as the bot calls it.
 	join(n int) (chat string)
 	// say writes into a chat and returns the event's id.
@@ -136,7 +136,11 @@ func (f *five) config() (path, listen string) {
 			})
 			base = srv.URL
 		}
-		fmt.Fprintf(&sections, "  %s: {%s, allow: [\"*\"], rate: %q, %s}\n", p.name(), p.section(base), f.rate, f.common)
+		allow := `"*"`
+		if f.allow != nil {
+			allow = f.allow(p)
+		}
+		fmt.Fprintf(&sections, "  %s: {%s, allow: [%s], rate: %q, %s}\n", p.name(), sectionOf(p, base), allow, f.rate, f.common)
 	})
 	listen = freeAddr(f.t)
 	text := fmt.Sprintf(`data_dir: %s

@@ -28,7 +28,7 @@ func table() []row {
 		{"channels/dispatch", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/access", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/room", []string{"chat", "internal/kv"}},
-		{"channels/channeltest", []string{"chat", "channels", "channels/render", "internal/kv"}},
+		{"channels/channeltest", []string{"chat", "channels", "channels/render", "internal/fakes/driver", "internal/kv"}},
 		{"channels/all", []string{"channels", "channels/*"}},
 		platform("telegram"), platform("web"),
 		platform("discord"),

@@ -59,7 +59,7 @@ type Said struct {
 	From    string // a private chat's name; "" = the person of Chat
 	Chat    string
 	Text    string
-	Mention bool // the robot is mentioned (a robot in a group hears nothing else)
+	Mention bool // the robot is mentioned; what does not is pushed to no robot of a group, and can be quoted
 	Files   []File
 	Quote   *Quote
 	Fields  map[string]any // more fields of the message, as they go over the wire
@@ -80,13 +80,16 @@ func (s *Server) Say(m Said) (messageID, frameID string) {
 		withhold(body)
 	}
 	maps.Copy(body, m.Fields)
+	if _, inGroup := s.groups[m.Chat]; inGroup && body["isInAtList"] != true {
+		return messageID, "" // open.dingtalk.com/document/development/receive-message, read November 2026
+	}
 	return messageID, s.push(TopicRobot, body)
 }
 
 // QuotaGone makes the platform keep back what people write: messages carry an
 // errorCode instead of their content, as when an organisation has used up its
-// month (reports of peers on robots of the standard edition, read November
-// 2026; DingTalk names the code nowhere else).
+// month (a review of this project names the code; no page, vendor code or thread
+// that could be read in November 2026 has it).
 func (s *Server) QuotaGone(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

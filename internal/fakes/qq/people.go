@@ -20,14 +20,14 @@ const (
 func (s *Server) AddPerson(openid, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rooms[direct+openid] = &room{id: direct + openid, name: name, windows: map[string]*window{}}
+	s.rooms[direct+openid] = &room{id: direct + openid, name: name, windows: map[string]*window{}, said: map[string]spoken{}}
 }
 
 // AddGroup makes a group with the bot in it; the chat is "group:<openid>".
 func (s *Server) AddGroup(openid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rooms[groups+openid] = &room{id: groups + openid, windows: map[string]*window{}}
+	s.rooms[groups+openid] = &room{id: groups + openid, windows: map[string]*window{}, said: map[string]spoken{}}
 }
 
 // Said is what a person writes.
@@ -36,8 +36,12 @@ type Said struct {
 	From  string // openid of the member, in groups
 	Text  string
 	Files []File
-	Quote string // ref_idx of the quoted message
-	At    time.Time
+	Quote string // ref_idx of the quoted message, or the id of one that a person wrote
+	// Bare: nothing but the ref_idx tells of what a person wrote; else it stands
+	// in msg_elements, with its files (github.com/sliverp/qqbot 1.7, types.ts,
+	// read November 2026).
+	Bare bool
+	At   time.Time
 	// All: the group's bot may read every message, and this one does not
 	// mention it. Without it a message in a group mentions the bot.
 	All bool
@@ -69,24 +73,52 @@ func (s *Server) Say(m Said) string {
 		openid := strings.TrimPrefix(r.id, direct)
 		d["author"] = map[string]any{"id": openid, "user_openid": openid, "username": r.name}
 	}
-	ext := []string{fmt.Sprintf("msg_idx=REFIDX_IN%d", s.store.number())}
-	if m.Quote != "" {
+	index := fmt.Sprintf("REFIDX_IN%d", s.store.number())
+	ext := []string{"msg_idx=" + index}
+	if old, ok := r.said[m.Quote]; ok {
+		ext = append(ext, "ref_msg_idx="+old.index)
+		if !m.Bare {
+			d["message_type"], d["msg_elements"] = 103, []any{s.element(old)}
+		}
+	} else if m.Quote != "" {
 		ext = append(ext, "ref_msg_idx="+m.Quote)
 	}
 	d["message_scene"] = map[string]any{"source": "default", "ext": ext}
 	if len(m.Files) > 0 {
-		var list []any
-		for _, f := range m.Files {
-			list = append(list, s.incoming(f))
-		}
-		d["attachments"] = list
+		d["attachments"] = s.attached(m.Files)
 	}
 	for k, v := range m.Fields {
 		d[k] = v
 	}
+	if !s.opts.Forget {
+		r.said[id] = spoken{index, m.Text, d["author"], m.Files}
+	}
 	s.emit(kind, d)
 	r.windows[id] = &window{at: m.At, seqs: map[uint32]bool{}}
 	return id
+}
+
+// spoken is what is kept of a message of a person to quote it.
+type spoken struct {
+	index, text string
+	author      any
+	files       []File
+}
+
+// element is a message as a quote shows it; its files have addresses of now.
+func (s *Server) element(m spoken) map[string]any {
+	e := map[string]any{"msg_idx": m.index, "message_type": 0, "content": m.text, "author": m.author}
+	if len(m.files) > 0 {
+		e["attachments"] = s.attached(m.files)
+	}
+	return e
+}
+
+func (s *Server) attached(files []File) (all []any) {
+	for _, f := range files {
+		all = append(all, s.incoming(f))
+	}
+	return all
 }
 
 // incoming stores a file where the bot can fetch it.

@@ -50,6 +50,7 @@ type room struct {
 	last     int // number of the last message of people
 	messages []*Message
 	streams  map[string]*stream
+	said     map[string]spoken // messages of people, by id, as quotes show them
 	rate     trouble.Bucket
 }
 
