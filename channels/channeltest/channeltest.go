@@ -18,6 +18,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/fakes/driver"
 )
 
 // Harness connects the suite with one channel on one fresh fake platform. New,
@@ -94,19 +95,18 @@ type Message struct {
 }
 
 // Fault is a way in which a call can go wrong.
-type Fault string
+type Fault = driver.Trouble
 
-// The faults, in the words of HTTP; a platform with another protocol takes
-// what means the same.
+// The faults that the rules know.
 const (
-	BadRequest   Fault = "400"        // the message will never be taken
-	Unauthorized Fault = "401"        // the credentials are refused
-	Forbidden    Fault = "403"        // the chat is closed to the bot
-	RateLimited  Fault = "429"        // too fast; says to come back after 3 s
-	ServerError  Fault = "5xx"        // the server failed, nothing was sent
-	HangBefore   Fault = "hang"       // no answer, nothing was sent
-	HangAfter    Fault = "hang after" // it was sent, but no answer comes
-	BadMarkup    Fault = "markup"     // the formatted text is refused, plain text would be taken
+	BadRequest   = driver.BadRequest
+	Unauthorized = driver.Unauthorized
+	Forbidden    = driver.Forbidden
+	RateLimited  = driver.RateLimited // says to come back after driver.Wait
+	ServerError  = driver.ServerError
+	HangBefore   = driver.HangBefore
+	HangAfter    = driver.HangAfter
+	BadMarkup    = driver.BadMarkup
 )
 
 // Run checks every rule that applies. setup is called once for each, so that

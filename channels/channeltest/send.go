@@ -12,6 +12,7 @@ import (
 
 	"magpie/channels"
 	"magpie/chat"
+	"magpie/internal/fakes/driver"
 )
 
 func (r *rig) concurrent() {
@@ -114,7 +115,7 @@ func (r *rig) kinds() {
 		if ce.Channel != run.Name() || ce.Op == "" || ce.Err == nil {
 			r.t.Errorf("%s: incomplete error %+v", c.fault, ce)
 		}
-		if c.fault == RateLimited && ce.RetryAfter != 3*time.Second {
+		if c.fault == RateLimited && ce.RetryAfter != driver.Wait*time.Second {
 			r.t.Errorf("RetryAfter is %v, want 3 s", ce.RetryAfter)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
+	"magpie/chat"
 	"magpie/internal/kv"
 
 	fake "magpie/internal/fakes/dingtalk"
@@ -107,5 +108,20 @@ func TestLongestTexts(t *testing.T) {
 				t.Errorf("cards %v, too many %q: %v", cards, unit, err)
 			}
 		}
+	}
+}
+
+// A card that is made too fast is made a moment later, with its buttons.
+func TestCardsMadeTooFast(t *testing.T) {
+	s := newStudio(t, &kv.Memory{})
+	s.Fail(fake.Fault{Op: fake.OpCardCreate, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi", Times: 2})
+	answer := outbound(ann().Chat(), "shall I?")
+	answer.Buttons = [][]chat.Button{{{Label: "Yes", Data: "y"}}}
+	if _, err := s.Send(channeltest.Bounded(t), answer); err != nil {
+		t.Fatal(err)
+	}
+	s.shows("card finished shall I?")
+	if m := s.Messages(ann().Chat()); len(m[0].Buttons) != 1 {
+		t.Errorf("the card has %d buttons", len(m[0].Buttons))
 	}
 }

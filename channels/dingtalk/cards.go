@@ -20,8 +20,9 @@ const (
 	// cardTries is how often a card may fail before the answer goes as a
 	// message.
 	cardTries = 2
-	// cardPause is about how long an answer waits when cards change too fast.
-	cardPause = 300 * time.Millisecond
+	// cardPause is how long an answer waits between two tries to bring it into
+	// its card while cards change too fast.
+	cardPause = 150 * time.Millisecond
 	// cardLife is how long the buttons of a card can be pressed, and how long
 	// an open card is remembered.
 	cardLife   = 30 * 24 * time.Hour
@@ -131,11 +132,11 @@ func (d *desk) send(ctx context.Context, to target, msg chat.Outbound) (ref chat
 	case !found && !msg.Draft && !buttons:
 		return ref, false, nil
 	}
+	end := time.Now().Add(d.t.pace.settle)
 	err = d.show(ctx, to, msg, &track)
-	if !msg.Draft && channels.KindOf(err) == channels.RateLimited {
-		if channels.NewBackoff(cardPause, cardPause).PauseAtLeast(ctx, 0); ctx.Err() == nil {
-			err = d.show(ctx, to, msg, &track)
-		}
+	for !msg.Draft && channels.KindOf(err) == channels.RateLimited && time.Until(end) > cardPause && ctx.Err() == nil {
+		channels.NewBackoff(cardPause, cardPause).PauseAtLeast(ctx, cardPause)
+		err = d.show(ctx, to, msg, &track)
 	}
 	switch kind := channels.KindOf(err); {
 	case err == nil:
@@ -161,6 +162,9 @@ func (d *desk) show(ctx context.Context, to target, msg chat.Outbound, track *st
 	if *track == "" {
 		*track = newTrack()
 		if err := d.create(ctx, *track, to, msg.ID, d.opening(ctx, msg, list)); err != nil {
+			if channels.KindOf(err) != channels.Ambiguous {
+				*track = "" // there is none
+			}
 			return err
 		}
 	} else {

@@ -222,12 +222,15 @@ func TestCardFailures(t *testing.T) {
 		"streaming is forbidden":     {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.AccessTokenPermissionDenied"}}, "card failed " + cardBroke + "|markdown  the answer"},
 		"no answer, nothing done":    {[]fake.Fault{{Op: fake.OpCardStream, Drop: true}}, "card failed " + cardBroke + "|markdown  the answer"},
 		"the server fails":           {[]fake.Fault{{Op: fake.OpCardStream, Status: 502, Page: true}}, "card failed " + cardBroke + "|markdown  the answer"},
-		"too fast":                   {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi"}}, "card finished the answer"},
-		"too fast for long":          {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi", Times: 2}}, "card finished " + cardMoved + "|markdown  the answer"},
+		"too fast":                   {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi", Times: 4}}, "card finished the answer"},
+		"too fast for long":          {[]fake.Fault{{Op: fake.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForApi"}}, "card finished " + cardMoved + "|markdown  the answer"},
 		"the card was never created": {nil, "markdown  the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStudio(t, &kv.Memory{})
+			if name == "too fast for long" {
+				s.DingTalk.pace.settle = 0
+			}
 			if name == "the card was never created" {
 				s.Fail(fake.Fault{Op: fake.OpCardCreate, Drop: true})
 				if err := s.Typing(channeltest.Bounded(t), at(ann().Chat())); channels.KindOf(err) != channels.Ambiguous {

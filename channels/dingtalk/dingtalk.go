@@ -66,6 +66,7 @@ type pace struct {
 	linger   time.Duration // how long a replaced connection is still read
 	sweep    time.Duration // between two looks at open cards
 	orphan   time.Duration // after which an open card that nobody touches is completed
+	settle   time.Duration // how long an answer waits for its card while cards change too fast
 }
 
 func normalPace() pace {
@@ -79,6 +80,7 @@ func normalPace() pace {
 		linger:   12 * time.Second, // the gateway closes 10 s after its disconnect frame
 		sweep:    30 * time.Second,
 		orphan:   10 * time.Minute,
+		settle:   500 * time.Millisecond, // an answer is there within a second
 	}
 }
 

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -69,76 +68,11 @@ func (w *world) channel(t *testing.T, d channels.Deps, change ...func(*pace)) *D
 
 func at(channel string) chat.Address { return chat.Address{Channel: instance, Chat: channel} }
 
-// owner is the person behind a channel.
-func owner(channel string) string {
-	return map[string]string{annDM: ann, bobDM: bob, eveDM: eve}[channel]
-}
-
 func (w *world) harness() channeltest.Harness {
-	return channeltest.Harness{
-		New:     func(t *testing.T, d channels.Deps) channels.Channel { return w.channel(t, d) },
-		Direct:  []chat.Address{at(annDM), at(bobDM), at(eveDM)},
-		Group:   at(crowd),
-		Secrets: []string{w.Token(), fake.Secret},
-		Say:     w.say,
-		Shown:   w.shown,
-		Fail:    w.fail,
-		Sends:   func() int { return w.Calls("create message") },
-		Press: func(t *testing.T, a chat.Address, message, data string) {
-			if _, err := w.Press(owner(a.Chat), a.Chat, message, data); err != nil {
-				t.Fatal(err)
-			}
-		},
-		Cut:    func(*testing.T) { w.Drop() },
-		Revoke: func(*testing.T) { w.Revoke() },
-	}
-}
-
-func (w *world) say(_ *testing.T, s channeltest.Said) string {
-	said := fake.Said{From: owner(s.At.Chat), Channel: target(s.At), Text: s.Text}
-	if said.From == "" {
-		said.From = ann
-	}
-	if s.Mention {
-		said.Text = "<@" + fake.BotID + "> " + s.Text
-	}
-	for _, f := range s.Files {
-		said.Files = append(said.Files, fake.File{Name: f.Name, MIME: f.MIME, Data: f.Data})
-	}
-	return w.Say(said)
-}
-
-func (w *world) shown(_ *testing.T, a chat.Address) []channeltest.Message {
-	var out []channeltest.Message
-	for _, m := range w.Messages(target(a)) {
-		shown := channeltest.Message{ID: m.ID, Text: m.Text}
-		shown.Buttons = channeltest.Keyboard(m.Buttons, func(b fake.Button) chat.Button { return chat.Button{Label: b.Label, Data: b.Data} })
-		for _, f := range m.Files {
-			file := channeltest.File{Kind: chat.File, Name: f.Name, MIME: f.MIME, Data: f.Data}
-			if strings.HasPrefix(f.MIME, "image/") {
-				file.Kind = chat.Image // as Discord shows it
-			}
-			shown.Files = append(shown.Files, file)
-		}
-		out = append(out, shown)
-	}
-	return out
-}
-
-func (w *world) fail(_ *testing.T, f channeltest.Fault) bool {
-	fault, ok := map[channeltest.Fault]fake.Fault{
-		channeltest.BadRequest:   {Status: 400, Code: 50006, Text: "Cannot send an empty message"},
-		channeltest.Unauthorized: {Status: 401, Text: "401: Unauthorized"},
-		channeltest.Forbidden:    {Status: 403, Code: 50013, Text: "Missing Permissions"},
-		channeltest.RateLimited:  {Status: 429, RetryAfter: 3},
-		channeltest.ServerError:  {Status: 502, Page: true},
-		channeltest.HangBefore:   {},
-		channeltest.HangAfter:    {After: true},
-	}[f] // Discord never refuses markup
-	if ok {
-		w.Fail(fault)
-	}
-	return ok
+	h := channeltest.Driven(fake.Drive(w.Server), instance, []string{annDM, bobDM, eveDM}, crowd)
+	h.New = func(t *testing.T, d channels.Deps) channels.Channel { return w.channel(t, d) }
+	h.Secrets = []string{w.Token(), fake.Secret}
+	return h
 }
 
 func TestConformance(t *testing.T) {

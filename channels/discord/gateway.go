@@ -15,6 +15,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
+
+	"magpie/channels"
 )
 
 // Operations of the gateway (topics/opcodes-and-status-codes "Gateway
@@ -157,9 +159,7 @@ func (g *gateway) read(ctx context.Context) error {
 				return ctx.Err()
 			}
 		case opHeartbeat:
-			if err := g.heartbeat(ctx); err != nil {
-				return err
-			}
+			_ = g.heartbeat(ctx) // the next read tells why not
 		case opHeartbeatAck:
 			g.acked.Store(true)
 		case opReconnect:
@@ -181,6 +181,10 @@ func (g *gateway) heartbeat(ctx context.Context) error {
 	return g.write(ctx, opHeartbeat, last)
 }
 
+// farewell is how long a failed heartbeat waits for the reader, which learns from
+// a close frame why: the code decides whether to try again.
+const farewell = time.Second
+
 // pulse sends heartbeats until ctx ends. One without an answer before the next
 // is due means that nobody is there any more. The first comes after a random
 // part of the interval, as Discord asks.
@@ -197,6 +201,7 @@ func (g *gateway) pulse(ctx context.Context) error {
 			return errZombie
 		}
 		if err := g.heartbeat(ctx); err != nil {
+			channels.NewBackoff(farewell, farewell).PauseAtLeast(ctx, farewell)
 			return err
 		}
 		timer.Reset(g.beat)

@@ -82,18 +82,6 @@ func at(id string) chat.Address {
 	return chat.Address{Channel: instance, Chat: id}
 }
 
-func speaker(a chat.Address) string {
-	for _, id := range []string{ann, bob, eve} {
-		if at(id).Chat == a.Chat {
-			return id
-		}
-	}
-	return ann
-}
-
-// fakeKinds are Feishu's names for the kinds of files.
-var fakeKinds = channeltest.Kinds{chat.Image: "image", chat.File: "file", chat.Voice: "audio", chat.Video: "media"}
-
 // settle waits until every event is acknowledged: none comes to the next run.
 func (w *world) settle(t *testing.T) {
 	t.Helper()
@@ -102,65 +90,11 @@ func (w *world) settle(t *testing.T) {
 
 func (w *world) harness(t *testing.T) channeltest.Harness {
 	t.Helper()
-	return channeltest.Harness{
-		New:     func(t *testing.T, d channels.Deps) channels.Channel { return w.channel(t, d) },
-		Direct:  []chat.Address{at(ann), at(bob), at(eve)},
-		Group:   at(crowd),
-		Secrets: []string{w.Secret(), "t-g1FAKE"},
-		Ways:    channeltest.Ways{Bare: true, Settled: func() { w.settle(t) }},
-		Say:     w.say,
-		Shown:   w.shown,
-		Fail:    w.fail,
-		Sends:   func() int { return w.Calls("create") + w.Calls("reply") },
-		Press: func(t *testing.T, a chat.Address, message, data string) {
-			if _, err := w.Press(speaker(a), message, data); err != nil {
-				t.Fatal(err)
-			}
-		},
-		Cut:    func(*testing.T) { w.CutLines() },
-		Revoke: func(*testing.T) { w.Revoke() },
-	}
-}
-
-func (w *world) say(t *testing.T, s channeltest.Said) string {
-	said := fake.Said{From: speaker(s.At), Chat: s.At.Chat, Text: s.Text}
-	if s.Mention {
-		said.Text, said.Mentions = "@_user_1 "+s.Text, []string{fake.BotID}
-	}
-	for _, f := range s.Files {
-		said.Files = append(said.Files, fake.File{Kind: fakeKinds[f.Kind], Name: f.Name, MIME: f.MIME, Data: f.Data})
-	}
-	return w.Say(said)
-}
-
-func (w *world) shown(_ *testing.T, a chat.Address) []channeltest.Message {
-	var out []channeltest.Message
-	for _, m := range w.Messages(a.Chat) {
-		shown := channeltest.Message{ID: m.ID, Text: m.Text}
-		shown.Buttons = channeltest.Keyboard(m.Buttons, func(b fake.Button) chat.Button { return chat.Button{Label: b.Text, Data: b.Data} })
-		if m.File != nil {
-			shown.Files = []channeltest.File{{Kind: fakeKinds.Named(m.File.Kind), Name: m.File.Name, MIME: m.File.MIME, Data: m.File.Data}}
-		}
-		out = append(out, shown)
-	}
-	return out
-}
-
-func (w *world) fail(_ *testing.T, f channeltest.Fault) bool {
-	fault, ok := map[channeltest.Fault]fake.Fault{
-		channeltest.BadRequest:   {Code: 230001, Msg: "Your request contains an invalid request parameter."},
-		channeltest.Unauthorized: {Code: 99991663, Msg: "Invalid access token for authorization.", Times: 2},
-		channeltest.Forbidden:    {Code: 230002, Msg: "The bot can not be outside the group."},
-		channeltest.RateLimited:  {Status: 429, Code: 99991400, Msg: "request trigger frequency limit", Reset: 3},
-		channeltest.ServerError:  {Status: 502, Page: true},
-		channeltest.HangBefore:   {},
-		channeltest.HangAfter:    {After: true},
-		channeltest.BadMarkup:    {Types: []string{"interactive", "post"}, Code: 230099, Msg: "Failed to create card content, ext=ErrCode: 200621; ErrMsg: parse card json err"},
-	}[f]
-	if ok {
-		w.Fail(fault)
-	}
-	return ok
+	h := channeltest.Driven(fake.Drive(w.Server), instance, []string{at(ann).Chat, at(bob).Chat, at(eve).Chat}, crowd)
+	h.New = func(t *testing.T, d channels.Deps) channels.Channel { return w.channel(t, d) }
+	h.Secrets = []string{w.Secret(), "t-g1FAKE"}
+	h.Ways.Bare, h.Ways.Settled = true, func() { w.settle(t) }
+	return h
 }
 
 func TestConformance(t *testing.T) {

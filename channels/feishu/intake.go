@@ -70,11 +70,13 @@ func (n *intake) give(ctx context.Context, ev event) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if ev.person {
-		if id := n.f.known.chatOf(ctx, n.f.deps.Table, ev.in.From.ID); id != "" { // its line is another
-			ev.in.Addr.Chat, ev.person = id, false
-			return await(ctx, n.take(ev))
-		}
+	home, err := n.f.homeOf(ctx, &ev)
+	if err != nil {
+		return err
+	}
+	if home != ev.in.Addr.Chat { // its line is another
+		ev.in.Addr.Chat, ev.person = home, false
+		return await(ctx, n.take(ev))
 	}
 	if !n.f.complete(ctx, &ev) {
 		return nil

@@ -2,13 +2,10 @@ package feishu
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync"
 	"time"
 
 	"magpie/chat"
-	"magpie/internal/kv"
 )
 
 const (
@@ -51,8 +48,7 @@ func (r *recent[V]) put(key string, v V) {
 type known struct {
 	names   recent[named]  // of people, and when a group's members were listed
 	called  recent[string] // names by which people were mentioned
-	directs recent[bool]
-	private recent[string] // a person's private chat
+	homes   recent[string] // the address of a private chat, by its id and by its person's
 	own     recent[bool]   // whether a message is the bot's
 	changed recent[int64]  // when a message was changed, as first heard
 	places  recent[string] // the thread of a message
@@ -64,45 +60,6 @@ type known struct {
 
 func newKnown() *known { return &known{} }
 
-// direct notes that a chat is somebody's private one, once for each chat and
-// process.
-func (k *known) direct(ctx context.Context, t kv.Table, chatID, person string) {
-	if _, ok := k.directs.get(chatID); ok {
-		return
-	}
-	if _, err := t.Create(ctx, "p2p."+chatID, []byte("1"), 0); err != nil && !errors.Is(err, kv.ErrConflict) {
-		return
-	}
-	if strings.HasPrefix(person, "ou_") {
-		if _, err := t.Update(ctx, "private."+person, []byte(chatID), 0, 0); err != nil {
-			return
-		}
-		k.private.put(person, chatID)
-	}
-	k.directs.put(chatID, true)
-}
-
-func (k *known) isDirect(ctx context.Context, t kv.Table, chatID string) bool {
-	if is, ok := k.directs.get(chatID); ok {
-		return is
-	}
-	_, err := t.Get(ctx, "p2p."+chatID)
-	return err == nil
-}
-
-// chatOf is somebody's private chat, or "".
-func (k *known) chatOf(ctx context.Context, t kv.Table, person string) string {
-	if id, ok := k.private.get(person); ok {
-		return id
-	}
-	e, err := t.Get(ctx, "private."+person)
-	if err != nil {
-		return ""
-	}
-	k.private.put(person, string(e.Value))
-	return string(e.Value)
-}
-
 // complete adds what an event only names: the sender's name, the thread, the
 // quoted text, the forwarded messages; the thread and kind of chat of a press.
 // It takes pace.lookup at most; what is not there by then is left out. It
@@ -113,17 +70,17 @@ func (f *Feishu) complete(ctx context.Context, ev *event) bool {
 	in := ev.in
 	switch {
 	case in.Press != nil:
-		in.Direct = f.known.isDirect(ctx, f.deps.Table, in.Addr.Chat)
+		in.Direct = f.isDirect(ctx, in.Addr.Chat)
 		if note, ok := f.noted(ctx, in.Press.Message); ok {
 			in.Addr.Thread = note.Thread
 		}
 		return true
 	case in.Happening == chat.Recalled:
-		in.Direct = f.known.isDirect(ctx, f.deps.Table, in.Addr.Chat)
+		in.Direct = f.isDirect(ctx, in.Addr.Chat)
 		in.Addr.Thread = f.placeOf(ctx, in.MessageID)
 		return true
 	case in.Happening == chat.Added && in.Direct:
-		if f.known.isDirect(ctx, f.deps.Table, in.Addr.Chat) {
+		if f.isDirect(ctx, in.Addr.Chat) {
 			return false
 		}
 	}
@@ -134,9 +91,6 @@ func (f *Feishu) complete(ctx context.Context, ev *event) bool {
 	}
 	if in.Happening != "" || ev.person {
 		return true
-	}
-	if in.Direct {
-		f.known.direct(ctx, f.deps.Table, in.Addr.Chat, in.From.ID)
 	}
 	wg.Go(func() {
 		f.inThread(ctx, ev)
@@ -155,6 +109,8 @@ func (f *Feishu) stored(ctx context.Context, in *chat.Inbound) {
 	defer cancel()
 	f.hear(ctx, in)
 	if in.Happening == chat.Added && in.Direct {
-		f.known.direct(ctx, f.deps.Table, in.Addr.Chat, in.From.ID)
+		if _, err := f.home(ctx, in.From.ID, in.Addr.Chat); err != nil {
+			f.deps.Log.Debug("a private chat that was opened is not noted", "err", err)
+		}
 	}
 }

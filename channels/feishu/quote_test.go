@@ -112,6 +112,7 @@ func TestForeignCards(t *testing.T) {
 func TestQuotedMedia(t *testing.T) {
 	w := newWorld(t, fake.Options{})
 	r, _ := heard(t, w)
+	kinds := map[string]chat.Kind{"image": chat.Image, "file": chat.File, "audio": chat.Voice, "media": chat.Video}
 	for _, f := range []fake.File{
 		{Kind: "image", Data: dot()}, {Kind: "file", Name: "报告.pdf", Data: []byte("%PDF-1.4 x")}, {Kind: "audio", Data: []byte("OggS voice")}, {Kind: "media", Name: "v.mp4", Data: []byte("video")},
 	} {
@@ -123,7 +124,7 @@ func TestQuotedMedia(t *testing.T) {
 			t.Fatalf("%s: %+v, quote %+v", f.Kind, in, in.ReplyTo)
 		}
 		a := in.ReplyTo.Attachments[0]
-		if fakeKinds[a.Kind] != f.Kind || f.Name != "" && a.Name != f.Name {
+		if kinds[f.Kind] != a.Kind || f.Name != "" && a.Name != f.Name {
 			t.Errorf("%s: %+v", f.Kind, a)
 		}
 		body, err := w.channel(t, channels.Deps{}).Fetch(channeltest.Bounded(t), a) // a later process

@@ -125,13 +125,13 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 	}
 	if target != "" {
 		body["reply_in_thread"] = msg.Addr.Thread != ""
-		id, err := f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
+		m, err := f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
 		if refused(err, codeNoThreads, codeAggregated) {
 			body["reply_in_thread"] = false
-			id, err = f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
+			m, err = f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
 		}
 		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction, codeFleeting) {
-			return f.formed(id, form), err
+			return f.formed(m.ID, form), err
 		}
 		delete(body, "reply_in_thread")
 	}
@@ -142,7 +142,7 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 	}
 	id, err := f.create(ctx, idType, msg.Addr.Chat, body)
 	if refused(err, codeNoPerson) && idType == "open_id" {
-		if private := f.known.chatOf(ctx, f.deps.Table, msg.Addr.Chat); private != "" {
+		if private := f.chatOf(ctx, msg.Addr.Chat); private != "" {
 			id, err = f.create(ctx, "chat_id", private, body)
 		}
 	}
@@ -151,10 +151,12 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 
 func (f *Feishu) create(ctx context.Context, idType, id string, body object) (string, error) {
 	body["receive_id"] = id
-	return f.put(ctx, request{
+	m, err := f.put(ctx, request{
 		op: "message/create", method: http.MethodPost, path: "/open-apis/im/v1/messages",
 		query: url.Values{"receive_id_type": {idType}}, body: body, sends: true,
 	})
+	f.learn(ctx, id, m.Chat)
+	return m.ID, err
 }
 
 const (
@@ -174,18 +176,21 @@ func (f *Feishu) formed(id, form string) string {
 	return id
 }
 
-func (f *Feishu) put(ctx context.Context, r request) (string, error) {
+// made is what is answered to a message that is sent.
+type made struct {
+	ID   string `json:"message_id"`
+	Chat string `json:"chat_id"`
+}
+
+func (f *Feishu) put(ctx context.Context, r request) (m made, err error) {
 	raw, err := f.api.call(ctx, r)
 	if err != nil {
-		return "", err
+		return made{}, err
 	}
-	var sent struct {
-		ID string `json:"message_id"`
+	if err := json.Unmarshal(raw, &m); err != nil || m.ID == "" {
+		return made{}, f.api.Fail(r.op, channels.Ambiguous, errors.New("answer without a message"))
 	}
-	if err := json.Unmarshal(raw, &sent); err != nil || sent.ID == "" {
-		return "", f.api.Fail(r.op, channels.Ambiguous, errors.New("answer without a message"))
-	}
-	return sent.ID, nil
+	return m, nil
 }
 
 // uuidOf makes the id by which the platform knows a repeat; it takes 50

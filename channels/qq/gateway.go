@@ -206,9 +206,7 @@ func (c *connection) read(ctx context.Context) error {
 		case f.OPCode == dto.WSInvalidSession:
 			return errSession
 		case f.OPCode == dto.WSHeartbeat:
-			if err := c.write(ctx, dto.WSHeartbeat, c.lastSeq()); err != nil {
-				return err
-			}
+			_ = c.write(ctx, dto.WSHeartbeat, c.lastSeq()) // the next read tells why not
 		case f.OPCode == dto.WSDispatchEvent:
 			c.full.Store(true)
 			select {
@@ -228,6 +226,10 @@ func (c *connection) lastSeq() any {
 	return nil
 }
 
+// farewell is how long a failed heartbeat waits for the reader, which learns from
+// a close frame why: the code decides whether to try again.
+const farewell = time.Second
+
 // beat sends heartbeats. When nothing at all came between two of them the
 // connection is dead, whatever TCP thinks.
 func (c *connection) beat(ctx context.Context, every time.Duration) error {
@@ -235,6 +237,7 @@ func (c *connection) beat(ctx context.Context, every time.Duration) error {
 	defer tick.Stop()
 	for {
 		if err := c.write(ctx, dto.WSHeartbeat, c.lastSeq()); err != nil {
+			channels.NewBackoff(farewell, farewell).PauseAtLeast(ctx, farewell)
 			return err
 		}
 		c.heard.Store(false)

@@ -1,7 +1,6 @@
 package qq
 
 import (
-	"html"
 	"strings"
 	"testing"
 	"time"
@@ -72,100 +71,16 @@ func markdownIs(on bool) func(*Config) {
 }
 
 func (w *world) harness(markdown bool) channeltest.Harness {
-	h := channeltest.Harness{
-		New: func(t *testing.T, d channels.Deps) channels.Channel {
-			return w.channel(t, d, markdownIs(markdown))
-		},
-		Direct:  []chat.Address{at(ann), at(bob), at(eve)},
-		Group:   at(crowd),
-		Secrets: []string{w.Secret(), fake.TokenPrefix},
-		Say:     w.say,
-		Shown:   w.shown,
-		Fail:    func(_ *testing.T, f channeltest.Fault) bool { return w.fail(f, markdown) },
-		Sends:   func() int { return w.Calls("messages") },
-		Cut:     func(*testing.T) { w.Cut() },
-		Revoke:  func(*testing.T) { w.Revoke() },
+	h := channeltest.Driven(fake.Drive(w.Server), instance, []string{ann, bob, eve}, crowd)
+	h.New = func(t *testing.T, d channels.Deps) channels.Channel {
+		return w.channel(t, d, markdownIs(markdown))
 	}
+	h.Secrets = []string{w.Secret(), fake.TokenPrefix}
 	w.Grant(fake.Policy{Streams: true})
-	h.Ways.Drafted = w.drafted
-	if markdown {
-		h.Press = func(t *testing.T, a chat.Address, message, data string) {
-			if _, err := w.Press(a.Chat, member, message, data); err != nil {
-				t.Fatal(err)
-			}
-		}
+	if !markdown {
+		h.Press = nil
 	}
 	return h
-}
-
-// kinds are QQ's names for the kinds of files.
-var kinds = channeltest.Kinds{chat.Image: "image", chat.File: "file", chat.Voice: "voice", chat.Video: "video"}
-
-func (w *world) say(_ *testing.T, s channeltest.Said) string {
-	said := fake.Said{Chat: s.At.Chat, From: member, Text: s.Text}
-	for _, f := range s.Files {
-		said.Files = append(said.Files, fake.File{Kind: kinds[f.Kind], Name: f.Name, MIME: f.MIME, Data: f.Data})
-	}
-	return w.Say(said)
-}
-
-// drafted is what a person sees of an answer that is being written.
-func (w *world) drafted(_ *testing.T, a chat.Address) string {
-	for _, m := range w.Messages(a.Chat) {
-		if m.Stream == "open" {
-			return strings.ReplaceAll(read(m.Text), "**", "")
-		}
-	}
-	return ""
-}
-
-func (w *world) shown(_ *testing.T, a chat.Address) []channeltest.Message {
-	var out []channeltest.Message
-	for _, m := range w.Messages(a.Chat) {
-		if m.Stream == "open" {
-			continue // what is still being written
-		}
-		shown := channeltest.Message{ID: m.ID, Text: m.Text}
-		if m.Markdown {
-			shown.Text = read(m.Text)
-		}
-		shown.Buttons = channeltest.Keyboard(m.Keyboard, func(b fake.Button) chat.Button { return chat.Button{Label: b.Label, Data: b.Data} })
-		if m.File != nil {
-			shown.Files = []channeltest.File{{Kind: kinds.Named(m.File.Kind), Name: m.File.Name, Data: m.File.Data}}
-		}
-		out = append(out, shown)
-	}
-	return out
-}
-
-// read is what a person sees of native markdown with escapes.
-func read(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\\*_~`<[]&!#", text[i+1]) >= 0 {
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return html.UnescapeString(b.String())
-}
-
-func (w *world) fail(f channeltest.Fault, markdown bool) bool {
-	fault, ok := map[channeltest.Fault]fake.Fault{
-		channeltest.BadRequest:   {Status: 400, Code: 40034006, Text: "消息内容违规"},
-		channeltest.Unauthorized: {Times: 2, Status: 401, Code: 11244, Text: "token not exist or expire"},
-		channeltest.Forbidden:    {Status: 403, Code: 11253, Text: "ErrorCheckAppPrivilegeNotPass"},
-		channeltest.RateLimited:  {Status: 429, Code: 20028, Text: "ChannelHitWriteRateLimit", RetryAfter: 3},
-		channeltest.ServerError:  {Status: 502, Page: true},
-		channeltest.HangBefore:   {},
-		channeltest.HangAfter:    {After: true},
-		channeltest.BadMarkup:    {Markdown: true, Status: 400, Code: 50056, Text: "不允许发送原生 markdown"},
-	}[f]
-	if !ok || f == channeltest.BadMarkup && !markdown {
-		return false
-	}
-	w.Fail(fault)
-	return true
 }
 
 func TestConformance(t *testing.T) {

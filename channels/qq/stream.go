@@ -51,8 +51,8 @@ type piece struct {
 	Seq   uint32 `json:"msg_seq"`
 }
 
-// streams are the messages that are growing, one in a chat. They are not
-// stored: the stream of a program that has ended is cut back by the platform.
+// streams are the messages that are growing, one in a chat. Of those only the
+// id is stored: the next program takes back what this one leaves (left.go).
 type streams struct {
 	mu   sync.Mutex
 	open map[string]*growing // by chat
@@ -164,6 +164,7 @@ func (q *QQ) first(ctx context.Context, a chat.Address, g *growing, text string)
 	}
 	if err == nil {
 		g.id = got.ID
+		q.opened(ctx, a.Chat, g.id)
 		return nil
 	}
 	if channels.KindOf(err) != channels.Ambiguous {
@@ -191,6 +192,9 @@ func (q *QQ) finish(ctx context.Context, msg chat.Outbound) (ref chat.MessageRef
 	if g.turn != msg.Turn || g.off || g.id == "" || len(msg.Buttons) > 0 || !strings.HasPrefix(whole, g.shown) {
 		q.takeBack(ctx, msg.Addr.Chat, g)
 		return ref, false, nil
+	}
+	if err := q.ended(ctx, msg.Addr.Chat); err != nil {
+		return ref, false, q.api.Fail("stream_messages", channels.Temporary, err)
 	}
 	got, err := q.piece(ctx, msg.Addr.Chat, g, whole, pieceEnds)
 	switch {
@@ -245,6 +249,9 @@ func (q *QQ) takeBack(ctx context.Context, chatID string, g *growing) {
 	}
 	if err := q.Delete(ctx, chat.MessageRef{Channel: q.name, Chat: chatID, ID: g.id}); err != nil {
 		q.deps.Log.Warn("the beginning of a streamed answer is left behind", "chat", chatID, "err", err)
+	}
+	if err := q.ended(ctx, chatID); err != nil {
+		q.deps.Log.Debug("a stream stays noted", "chat", chatID, "err", err)
 	}
 }
 

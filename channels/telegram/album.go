@@ -151,7 +151,6 @@ func (n *intake) flush(ctx context.Context, chatID string) error {
 			return err
 		}
 		n.ack(&all)
-		n.forget(chatID)
 		taken := &album{Group: a.Group}
 		for _, p := range a.Parts {
 			taken.Taken = append(taken.Taken, p.ID)
@@ -159,7 +158,9 @@ func (n *intake) flush(ctx context.Context, chatID string) error {
 		if _, err := n.write(ctx, chatID, taken, revision, albumOver); err != nil && !errors.Is(err, kv.ErrConflict) {
 			// It comes once more, with the same id.
 			n.t.deps.Log.Warn("a delivered album stays in the table", "chat", chatID, "err", err)
+			return nil
 		}
+		n.forget(chatID)
 		return nil
 	}
 }
@@ -211,6 +212,16 @@ func (n *intake) forget(chatID string) {
 	delete(n.albums, chatID)
 }
 
+// mayWait reports whether an album of a chat may be waiting in the table. One
+// who polls is given every part, and is told by watch what others have left; the
+// calls of a webhook bring parts to other processes at any moment.
+func (n *intake) mayWait(chatID string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, known := n.albums[chatID]
+	return known || !n.seen || n.t.cfg.Mode == modeWebhook
+}
+
 // run delivers albums that are complete, until ctx ends.
 func (n *intake) run(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -235,17 +246,28 @@ func (n *intake) watch(ctx context.Context) {
 	for pause := n.t.backoff(); ctx.Err() == nil; {
 		err := n.t.deps.Table.Watch(ctx, albumPrefix, func(e kv.Entry) error {
 			var a album
+			if e.Key == "" {
+				n.see(true)
+			}
 			if e.Key == "" || e.Deleted || json.Unmarshal(e.Value, &a) != nil || a.over() {
 				return nil
 			}
 			n.wait(strings.TrimPrefix(e.Key, albumPrefix+"."), e.Revision, 2*n.t.pace.album)
 			return nil
 		})
+		n.see(false)
 		if err != nil && ctx.Err() == nil {
 			n.t.deps.Log.Warn("albums of other processes are not seen", "err", err)
 			pause.Pause(ctx, nil)
 		}
 	}
+}
+
+// see notes whether all albums of the table are known.
+func (n *intake) see(all bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seen = all
 }
 
 // deliver flushes what is due and returns the time until the next.

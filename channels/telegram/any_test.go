@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,7 +61,7 @@ func albumsOverTwo(t *testing.T, r *rand.Rand) {
 	var gateways []*albums
 	for range 2 {
 		tg := offline()
-		tg.deps.Table = table
+		tg.deps.Table, tg.cfg.Mode = table, modeWebhook
 		gateways = append(gateways, runAlbums(t, tg, r.IntN(3)))
 	}
 	defer func() {
@@ -123,6 +124,61 @@ func judgeAlbums(t *testing.T, gateways []*albums, want map[string]int) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pictures (-want +got):\n%s", diff)
+	}
+}
+
+// reads counts how often a table is asked.
+type reads struct {
+	kv.Table
+	n atomic.Int64
+}
+
+func (r *reads) Get(ctx context.Context, key string) (kv.Entry, error) {
+	r.n.Add(1)
+	return r.Table.Get(ctx, key)
+}
+
+// Who polls asks the table about albums only while one waits, or before it
+// knows what another process has left.
+func TestAlbumsAreSoughtWhereTheyMayBe(t *testing.T) {
+	for mode, want := range map[string]int64{modePoll: 0, modeWebhook: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			tg := offline()
+			table := &reads{Table: &kv.Memory{}}
+			tg.deps.Table, tg.cfg.Mode = table, mode
+			a := runAlbums(t, tg, 0)
+			a.after(time.Second) // the table was looked through
+			before := table.n.Load()
+			for id := range 3 {
+				if err := a.take(t.Context(), text(t, tg, id+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := table.n.Load() - before; got != want {
+				t.Errorf("%s: the table was asked %d times for 3 messages, want %d", mode, got, want)
+			}
+			for _, ev := range []event{part(t, tg, 4, "g"), text(t, tg, 5)} {
+				if err := a.take(t.Context(), ev); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := a.after(0)
+			if len(got) != 5 || len(got[3].Attachments) != 1 || got[4].MessageID != "5" {
+				t.Errorf("%s: got %+v", mode, got)
+			}
+			if err := a.take(t.Context(), part(t, tg, 6, "h")); err != nil {
+				t.Fatal(err)
+			}
+			a.kill()
+			a = runAlbums(t, tg, 0) // the text comes before the next process has looked through the table
+			if err := a.take(t.Context(), text(t, tg, 7)); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.after(time.Minute); len(got) != 2 || got[0].MessageID != "6" || got[1].MessageID != "7" {
+				t.Errorf("%s: after a restart: %+v", mode, got)
+			}
+			a.kill()
+		})
 	}
 }
 

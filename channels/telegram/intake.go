@@ -28,6 +28,7 @@ type intake struct {
 
 	mu     sync.Mutex
 	albums map[string]waiting // by chat
+	seen   bool               // albums has all that stood in the table, and is told of changes
 	wake   chan struct{}
 }
 
@@ -58,8 +59,10 @@ func (n *intake) store(ctx context.Context, ev event) error {
 	if ev.album != "" {
 		return n.join(ctx, ev)
 	}
-	if err := n.flush(ctx, ev.in.Addr.Chat); err != nil {
-		return err
+	if n.mayWait(ev.in.Addr.Chat) {
+		if err := n.flush(ctx, ev.in.Addr.Chat); err != nil {
+			return err
+		}
 	}
 	if err := n.sink(ctx, *ev.in); err != nil {
 		return err

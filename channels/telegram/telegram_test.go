@@ -62,82 +62,11 @@ func at(id int64) chat.Address {
 	return chat.Address{Channel: instance, Chat: strconv.FormatInt(id, 10)}
 }
 
-func idOf(t *testing.T, a chat.Address) int64 {
-	t.Helper()
-	id, err := strconv.ParseInt(a.Chat, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// fakeKinds are Telegram's names for the kinds of files.
-var fakeKinds = channeltest.Kinds{
-	chat.Image: "photo", chat.File: "document", chat.Voice: "voice", chat.Audio: "audio", chat.Video: "video", chat.Sticker: "sticker",
-}
-
 func (w *world) harness() channeltest.Harness {
-	return channeltest.Harness{
-		New:     func(t *testing.T, d channels.Deps) channels.Channel { return w.channel(t, d) },
-		Direct:  []chat.Address{at(ann), at(bob), at(eve)},
-		Group:   at(crowd),
-		Secrets: []string{w.Token(), strings.SplitN(w.Token(), ":", 2)[1]},
-		Say:     w.say,
-		Shown:   w.shown,
-		Fail:    w.fail,
-		Sends:   func() int { return w.Calls("sendMessage") },
-		Press: func(t *testing.T, a chat.Address, message, data string) {
-			id, _ := strconv.Atoi(message)
-			if _, err := w.Press(idOf(t, a), idOf(t, a), id, data); err != nil {
-				t.Fatal(err)
-			}
-		},
-		Cut:    func(*testing.T) { w.Fail(fake.Fault{Method: "getUpdates", Code: 502, Text: "Bad Gateway"}) },
-		Revoke: func(*testing.T) { w.Revoke() },
-		Ways:   channeltest.Ways{Drafted: func(t *testing.T, a chat.Address) string { return w.Draft(idOf(t, a)) }},
-	}
-}
-
-func (w *world) say(t *testing.T, s channeltest.Said) string {
-	said := fake.Said{Chat: idOf(t, s.At), Text: s.Text}
-	said.From = max(said.Chat, ann)
-	if s.Mention {
-		said.Text = "@magpie_test_bot " + s.Text
-	}
-	for _, f := range s.Files {
-		said.Files = append(said.Files, fake.File{Kind: fakeKinds[f.Kind], Name: f.Name, MIME: f.MIME, Data: f.Data})
-	}
-	return strconv.Itoa(w.Say(said))
-}
-
-func (w *world) shown(t *testing.T, a chat.Address) []channeltest.Message {
-	var out []channeltest.Message
-	for _, m := range w.Messages(idOf(t, a)) {
-		shown := channeltest.Message{ID: strconv.Itoa(m.ID), Text: m.Text}
-		shown.Buttons = channeltest.Keyboard(m.Keyboard, func(b fake.Button) chat.Button { return chat.Button{Label: b.Text, Data: b.Data} })
-		if m.File != nil {
-			shown.Files = []channeltest.File{{Kind: fakeKinds.Named(m.Kind), Name: m.File.Name, MIME: m.File.MIME, Data: m.File.Data}}
-		}
-		out = append(out, shown)
-	}
-	return out
-}
-
-func (w *world) fail(_ *testing.T, f channeltest.Fault) bool {
-	fault, ok := map[channeltest.Fault]fake.Fault{
-		channeltest.BadRequest:   {Code: 400, Text: "Bad Request: group is deactivated"},
-		channeltest.Unauthorized: {Code: 401, Text: "Unauthorized"},
-		channeltest.Forbidden:    {Code: 403, Text: "Forbidden: bot was blocked by the user"},
-		channeltest.RateLimited:  {Code: 429, Text: "Too Many Requests: retry after 3", RetryAfter: 3},
-		channeltest.ServerError:  {Code: 502, Page: true},
-		channeltest.HangBefore:   {},
-		channeltest.HangAfter:    {After: true},
-		channeltest.BadMarkup:    {Formatted: true, Code: 400, Text: "Bad Request: can't parse entities: Can't find end tag corresponding to start tag \"b\""},
-	}[f]
-	if ok {
-		w.Fail(fault)
-	}
-	return ok
+	h := channeltest.Driven(fake.Drive(w.Server), instance, []string{at(ann).Chat, at(bob).Chat, at(eve).Chat}, at(crowd).Chat)
+	h.New = func(t *testing.T, d channels.Deps) channels.Channel { return w.channel(t, d) }
+	h.Secrets = []string{w.Token(), strings.SplitN(w.Token(), ":", 2)[1]}
+	return h
 }
 
 func TestConformance(t *testing.T) {

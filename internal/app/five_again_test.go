@@ -83,7 +83,7 @@ func (f *five) repeat(p side, chat, text string, said *int) (again func()) {
 		return func() {
 			p.Push("MESSAGE_CREATE", map[string]any{
 				"id": id, "channel_id": chat, "type": 0, "content": text, "timestamp": at.Format(time.RFC3339), "edited_timestamp": nil,
-				"author": map[string]any{"id": discordID(0), "username": "p0", "discriminator": "0"}, "attachments": []any{}, "embeds": []any{}, "mentions": []any{},
+				"author": map[string]any{"id": "7" + chat[1:], "username": "p0", "discriminator": "0"}, "attachments": []any{}, "embeds": []any{}, "mentions": []any{},
 			})
 		}
 	case *onFeishu:
@@ -95,7 +95,7 @@ func (f *five) repeat(p side, chat, text string, said *int) (again func()) {
 		return func() {
 			n++
 			body, err := json.Marshal(map[string]any{
-				"msgId": id, "conversationType": "1", "conversationId": "cid-direct-P0==", "senderStaffId": dingtalkID(0), "senderNick": "P0", "senderId": "x",
+				"msgId": id, "conversationType": "1", "conversationId": "cid-direct-P0==", "senderStaffId": strings.TrimPrefix(chat, "user:"), "senderNick": "P0", "senderId": "x",
 				"robotCode": dingtalk.DefaultClientID, "createAt": at.UnixMilli(), "msgtype": "text", "text": map[string]any{"content": text},
 			})
 			if err != nil {

@@ -13,22 +13,8 @@ import (
 )
 
 // press has the person of a private chat press a button.
-func (f *five) press(p side, chat string, l line, data string) (err error) {
-	switch p := p.(type) {
-	case *onTelegram:
-		var id int
-		if id, err = p.message(l.id); err == nil {
-			_, err = p.Press(p.number(chat), p.number(chat), id, data)
-		}
-	case *onDiscord:
-		_, err = p.Press("7"+chat[1:], chat, l.id, data)
-	case *onFeishu:
-		_, err = p.Press("ou_"+strings.TrimPrefix(chat, "oc_"), l.id, data)
-	case *onDingTalk:
-		_, err = p.Press(chat, l.id, data)
-	case *onQQ:
-		_, err = p.Press(chat, "", l.id, data)
-	}
+func (f *five) press(p side, chat string, l line, data string) error {
+	_, err := p.drive().Press(chat, chat, l.id, data)
 	return err
 }
 

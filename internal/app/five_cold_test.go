@@ -8,11 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"magpie/internal/fakes/dingtalk"
-	"magpie/internal/fakes/discord"
-	"magpie/internal/fakes/feishu"
 	"magpie/internal/fakes/modelserver"
-	"magpie/internal/fakes/telegram"
 )
 
 // A message that nobody has just asked for, as a reminder is, arrives on every
@@ -73,13 +69,7 @@ func TestFiveOutOfTheBlue(t *testing.T) {
 
 // groups makes a group on each platform, in which nobody has spoken.
 func (f *five) groups() map[side]string {
-	const cid = "cidGroupOfFriends000000000000=="
-	f.tg.AddGroup(telegram.Group{ID: -100700, Title: "friends"})
-	f.dc.AddGuild(discord.Guild{ID: "600000000000000001", Name: "friends", BotRole: "600000000000000002", Channels: []discord.Channel{{ID: "600000000000000003", Name: "general"}}})
-	f.fs.AddGroup(feishu.Group{ID: "oc_friends", Title: "friends"})
-	f.dt.AddGroup(dingtalk.Group{ID: cid, Title: "friends"})
-	f.qq.AddGroup("C9F778FE6ADF9D1D1DBE395BF744A33A")
-	return map[side]string{
-		f.tg: "-100700", f.dc: "600000000000000003", f.fs: "oc_friends", f.dt: "group:" + cid, f.qq: "group:C9F778FE6ADF9D1D1DBE395BF744A33A",
-	}
+	all := map[side]string{}
+	f.each(func(p side) { all[p] = p.drive().Group(1, "friends") })
+	return all
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/modelserver"
 )
 
@@ -142,8 +143,8 @@ func (w *writer) settled(n int) bool {
 }
 
 func (w *writer) undelivered(n int) bool {
-	d, ok := w.p.(interface{ delivered(event string) bool })
-	return ok && !d.delivered(w.events[n])
+	d, ok := w.p.drive().(driver.Lossy)
+	return ok && !d.Delivered(w.events[n])
 }
 
 // brought is how often the platform brought message n again.

@@ -8,37 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"magpie/internal/fakes/dingtalk"
-	"magpie/internal/fakes/discord"
-	"magpie/internal/fakes/feishu"
+	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/modelserver"
-	"magpie/internal/fakes/qq"
-	"magpie/internal/fakes/telegram"
 )
 
 // reply answers the message of the bot that l is.
-func reply(t *testing.T, p side, chat string, l line, text string) {
-	t.Helper()
-	switch p := p.(type) {
-	case *onTelegram:
-		id, err := p.message(l.id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Say(telegram.Said{From: p.number(chat), Text: text, ReplyTo: id})
-	case *onDiscord:
-		p.Say(discord.Said{From: "7" + chat[1:], Channel: chat, Text: text, ReplyTo: l.id})
-	case *onFeishu:
-		p.Say(feishu.Said{From: "ou_" + strings.TrimPrefix(chat, "oc_"), Chat: chat, Text: text, ReplyTo: l.id})
-	case *onQQ:
-		for _, m := range p.Messages(chat) {
-			if m.ID == l.id {
-				p.Say(qq.Said{Chat: chat, Text: text, Quote: m.Index})
-			}
-		}
-	case *onDingTalk:
-		p.Say(dingtalk.Said{Chat: chat, Text: text, Quote: &dingtalk.Quote{ID: l.id}})
-	}
+func reply(p side, chat string, l line, text string) {
+	p.drive().Say(driver.Said{Chat: chat, Text: text, ReplyTo: l.id})
 }
 
 // TestFiveOwnWords: who quotes the bot has the model read what it had written,
@@ -87,7 +63,7 @@ func (f *five) ownWords(t *testing.T) {
 				word := fmt.Sprintf("why %s %d %d", p.name(), life, n)
 				n++
 				before := len(p.shown(chats[p]))
-				reply(t, p, chats[p], l, word)
+				reply(p, chats[p], l, word)
 				f.wait(p, chats[p], "an answer to the quote", func(all []line) bool { return len(all) > before })
 				quoted.WriteString(f.quoted(t, word) + "\n")
 			}

@@ -1,13 +1,14 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"magpie/internal/fakes/dingtalk"
 	"magpie/internal/fakes/discord"
+	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/feishu"
 	"magpie/internal/fakes/qq"
 	"magpie/internal/fakes/telegram"
@@ -21,7 +22,36 @@ type sides struct {
 	dt   *onDingTalk
 	qq   *onQQ
 	taps map[string]*tap
+	// squares are the groups that gather has made.
+	squares map[side]string
+	// allow is whom a platform lets in, quoted, with commas between them; nil =
+	// everybody.
+	allow func(p side) string
 }
+
+// A platform of these tests is its fake, and on, which acts on it.
+type (
+	onTelegram struct {
+		*telegram.Server
+		on
+	}
+	onDiscord struct {
+		*discord.Server
+		on
+	}
+	onFeishu struct {
+		*feishu.Server
+		on
+	}
+	onDingTalk struct {
+		*dingtalk.Server
+		on
+	}
+	onQQ struct {
+		*qq.Server
+		on
+	}
+)
 
 func newSides(o fiveOptions) *sides {
 	tg := telegram.New(&telegram.Options{Forget: o.forget, Now: o.now, Rates: o.rates, Ways: o.telegram, OnMessage: func(m telegram.Message) {
@@ -34,11 +64,15 @@ func newSides(o fiveOptions) *sides {
 	dc := discord.New(&discord.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, OnMessage: func(m discord.Message) { o.told("discord", m.Channel, m.Text) }})
 	fs := feishu.New(&feishu.Options{Rates: o.rates, Forget: o.forget, Now: o.now, AckWait: time.Second, Repush: soon(), OnMessage: func(m feishu.Message) { o.told("feishu", m.Chat, m.Text) }})
 	dt := dingtalk.New(&dingtalk.Options{Rates: o.rates, Forget: o.forget, Now: o.now, OnMessage: func(m dingtalk.Message) { o.told("dingtalk", m.Chat, m.Text) }})
-	q := qq.New(&qq.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, Markdown: o.markdown, Active: o.active, OnMessage: func(m qq.Message) { o.told("qq", m.Chat, m.Text) }})
-	s := &sides{tg: &onTelegram{tg}, dc: &onDiscord{dc}, fs: &onFeishu{fs}, dt: &onDingTalk{dt, o.cards}, qq: &onQQ{q, o.markdown}}
-	s.taps = map[string]*tap{}
-	for name, h := range map[string]http.Handler{"telegram": tg.Handler(), "discord": dc.Handler(), "feishu": fs.Handler(), "dingtalk": dt.Handler(), "qq": q.Handler()} {
-		s.taps[name] = &tap{inner: h, off: o.forget, by: map[string][]int{}}
+	q := qq.New(&qq.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, Markdown: o.markdown, OnMessage: func(m qq.Message) { o.told("qq", m.Chat, m.Text) }})
+	robot := dingtalk.Drive(dt)
+	robot.Cards = o.cards
+	s := &sides{
+		tg: &onTelegram{tg, on{telegram.Drive(tg)}}, dc: &onDiscord{dc, on{discord.Drive(dc)}}, fs: &onFeishu{fs, on{feishu.Drive(fs)}},
+		dt: &onDingTalk{dt, on{robot}}, qq: &onQQ{q, on{qq.Drive(q)}}, taps: map[string]*tap{}, squares: map[side]string{},
+	}
+	for _, p := range s.all() {
+		s.taps[p.name()] = &tap{inner: p.drive().Handler(), off: o.forget, by: map[string][]int{}}
 	}
 	return s
 }
@@ -56,99 +90,37 @@ func (s *sides) all() []side { return []side{s.tg, s.dc, s.fs, s.dt, s.qq} }
 func (s *sides) tap(name string) *tap { return s.taps[name] }
 
 func (s *sides) close() {
-	s.tg.Close()
-	s.dc.Close()
-	s.fs.Close()
-	s.dt.Close()
-	s.qq.Close()
+	for _, p := range s.all() {
+		p.drive().Close()
+	}
 }
 
-func telegramID(n int) int64  { return int64(5000 + n) }
-func discordID(n int) string  { return fmt.Sprintf("7%017d", n) }
-func feishuID(n int) string   { return fmt.Sprintf("ou_p%05d", n) }
-func dingtalkID(n int) string { return fmt.Sprintf("staff%05d", n) }
-func qqID(n int) string       { return fmt.Sprintf("E4F4AEA33253A2797FB897C5%08d", n) }
+// on acts on a platform by its driver, in fewer words.
+type on struct{ driver driver.Platform }
 
-type onTelegram struct{ *telegram.Server }
+func (p on) drive() driver.Platform { return p.driver }
 
-func (p *onTelegram) name() string { return "telegram" }
+func (p on) name() string { return p.driver.Name() }
 
-func (p *onTelegram) section(base string) string {
-	return fmt.Sprintf("token: %q, api_base: %s", p.Token(), base)
-}
+func (p on) join(n int) string { return p.driver.Join(n, fmt.Sprint("P", n)).Chat }
 
-func (p *onTelegram) join(n int) string {
-	p.AddPerson(telegram.Person{ID: telegramID(n), Name: fmt.Sprint("P", n)})
-	return fmt.Sprint(telegramID(n))
-}
-
-func (p *onTelegram) number(chat string) (id int64) {
-	_, _ = fmt.Sscan(chat, &id) // join made it
-	return id
-}
-
-func (p *onTelegram) message(id string) (n int, err error) {
-	_, err = fmt.Sscan(id, &n)
-	return n, err
-}
-
-func (p *onTelegram) say(chat, text string, files ...sentFile) string {
-	said := telegram.Said{From: p.number(chat), Text: text}
+func (p on) say(chat, text string, files ...sentFile) string {
+	said := driver.Said{Chat: chat, Text: text}
 	for _, f := range files {
-		kind := map[string]string{"image": "photo", "file": "document"}[f.kind]
-		if kind == "" {
-			kind = f.kind
-		}
-		said.Files = append(said.Files, telegram.File{Kind: kind, Name: f.name, MIME: f.mime, Data: f.data})
+		said.Files = append(said.Files, f.sent())
 	}
-	return fmt.Sprint(p.Say(said))
+	return p.driver.Say(said)
 }
 
-func (p *onTelegram) shown(chat string) (all []line) {
-	for _, m := range p.Messages(p.number(chat)) {
-		l := line{id: fmt.Sprint(m.ID), text: m.Text}
-		for _, row := range m.Keyboard {
-			for _, b := range row {
-				l.buttons = append(l.buttons, b.Data)
-			}
-		}
-		if m.File != nil {
-			l.files = []shownFile{{m.File.Name, m.File.Data}}
-		}
-		all = append(all, l)
-	}
-	return all
+func (f *sentFile) sent() driver.File {
+	return driver.File{Kind: driver.Kind(f.kind), Name: f.name, MIME: f.mime, Data: f.data, Words: f.words}
 }
 
-type onDiscord struct{ *discord.Server }
-
-func (p *onDiscord) name() string { return "discord" }
-
-func (p *onDiscord) section(base string) string {
-	return fmt.Sprintf("token: %q, api_base: %s", p.Token(), base)
-}
-
-func (p *onDiscord) join(n int) string {
-	dm := "8" + discordID(n)[1:]
-	p.AddPerson(discord.Person{ID: discordID(n), Name: fmt.Sprint("P", n), DM: dm})
-	return dm
-}
-
-func (p *onDiscord) say(chat, text string, files ...sentFile) string {
-	said := discord.Said{From: "7" + chat[1:], Channel: chat, Text: text}
-	for _, f := range files {
-		said.Files = append(said.Files, discord.File{Name: f.name, MIME: f.mime, Data: f.data, Voice: f.kind == "voice"})
-	}
-	return p.Say(said)
-}
-
-func (p *onDiscord) shown(chat string) (all []line) {
-	for _, m := range p.Messages(chat) {
+func (p on) shown(chat string) (all []line) {
+	for _, m := range p.driver.Shown(chat) {
 		l := line{id: m.ID, text: m.Text}
-		for _, row := range m.Buttons {
-			for _, b := range row {
-				l.buttons = append(l.buttons, b.Data)
-			}
+		for _, b := range m.Buttons {
+			l.buttons = append(l.buttons, b.Data)
 		}
 		for _, f := range m.Files {
 			l.files = append(l.files, shownFile{f.Name, f.Data})
@@ -158,42 +130,11 @@ func (p *onDiscord) shown(chat string) (all []line) {
 	return all
 }
 
-type onFeishu struct{ *feishu.Server }
-
-func (p *onFeishu) name() string { return "feishu" }
-
-func (p *onFeishu) section(base string) string {
-	return fmt.Sprintf("app_id: %s, app_secret: %s, api_base: %s", p.AppID(), p.Secret(), base)
-}
-
-func (p *onFeishu) join(n int) string {
-	return p.AddPerson(feishu.Person{ID: feishuID(n), Name: fmt.Sprint("P", n), Chat: "oc_" + feishuID(n)[3:]})
-}
-
-func (p *onFeishu) say(chat, text string, files ...sentFile) string {
-	said := feishu.Said{From: "ou_" + strings.TrimPrefix(chat, "oc_"), Chat: chat, Text: text}
-	for _, f := range files {
-		kind := f.kind
-		if kind == "voice" {
-			kind = "audio"
-		}
-		said.Files = append(said.Files, feishu.File{Kind: kind, Name: f.name, MIME: f.mime, Data: f.data})
+// sectionOf is the platform's section of the configuration, without braces.
+func sectionOf(p side, base string) string {
+	section, err := json.Marshal(p.drive().Section(base))
+	if err != nil {
+		panic(err) // it is made of plain values
 	}
-	return p.Say(said)
-}
-
-func (p *onFeishu) shown(chat string) (all []line) {
-	for _, m := range p.Messages(chat) {
-		l := line{id: m.ID, text: m.Text}
-		for _, row := range m.Buttons {
-			for _, b := range row {
-				l.buttons = append(l.buttons, b.Data)
-			}
-		}
-		if m.File != nil {
-			l.files = []shownFile{{m.File.Name, m.File.Data}}
-		}
-		all = append(all, l)
-	}
-	return all
+	return strings.Trim(string(section), "{}")
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/modelserver"
 	"magpie/internal/fakes/telegram"
 )
@@ -23,8 +24,7 @@ import (
 // chats show what the bot has put there.
 type side interface {
 	name() string
-	// section is the platform's section of the configuration, without braces.
-	section(base string) string
+	drive() driver.Platform
 	// join makes person n and returns their private chat as the bot calls it.
 	join(n int) (chat string)
 	// say writes into a chat and returns the event's id.
@@ -61,7 +61,6 @@ type five struct {
 	extra  string // more lines of the configuration
 	common string // more keys for every channel
 	rate   string // of every channel
-	allow  func(p side) string // whom it lets in, quoted, with commas between them; nil = everybody
 	admins string // quoted, with commas between them
 	only   []string
 	fixed  string // where the platform is, "" = at an address for each life
@@ -141,7 +140,7 @@ func (f *five) config() (path, listen string) {
 		if f.allow != nil {
 			allow = f.allow(p)
 		}
-		fmt.Fprintf(&sections, "  %s: {%s, allow: [%s], rate: %q, %s}\n", p.name(), p.section(base), allow, f.rate, f.common)
+		fmt.Fprintf(&sections, "  %s: {%s, allow: [%s], rate: %q, %s}\n", p.name(), sectionOf(p, base), allow, f.rate, f.common)
 	})
 	listen = freeAddr(f.t)
 	text := fmt.Sprintf(`data_dir: %s

@@ -29,7 +29,7 @@ func TestFiveRemind(t *testing.T) {
 		n := len(p.shown(chats[p]))
 		p.say(chats[p], said)
 		shown := f.wait(p, chats[p], "an answer to "+said, func(all []line) bool { return len(all) > n })
-		holds(t, p.name()+": "+said, unescaped(shown[n].text), want...)
+		holds(t, p.name()+": "+said, shown[n].text, want...)
 	}
 	f.each(func(p side) {
 		chats[p] = p.join(0)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"magpie/internal/fakes/driver"
 )
 
 const (
@@ -78,7 +80,7 @@ func hear(r *http.Request, _ *stand, t *talk) error {
 	}
 	defer func() { _ = r.MultipartForm.RemoveAll() }() // nothing was put on disk
 	text := r.FormValue("text")
-	var files []File
+	var files []driver.File
 	for _, header := range r.MultipartForm.File["file"] {
 		f, err := readPart(header)
 		if err != nil {
@@ -93,15 +95,15 @@ func hear(r *http.Request, _ *stand, t *talk) error {
 	return nil
 }
 
-func readPart(header *multipart.FileHeader) (File, error) {
+func readPart(header *multipart.FileHeader) (driver.File, error) {
 	f, err := header.Open()
 	if err != nil {
-		return File{}, fmt.Errorf("read the file: %w", err)
+		return driver.File{}, fmt.Errorf("read the file: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return File{}, fmt.Errorf("read the file: %w", err)
+		return driver.File{}, fmt.Errorf("read the file: %w", err)
 	}
 	return newFile(header.Filename, data), nil
 }
@@ -123,11 +125,11 @@ func cutLine(r *http.Request, s *stand, _ *talk) error {
 }
 
 func arrange(r *http.Request, s *stand, _ *talk) error {
-	return s.fail(Trouble(r.PathValue("trouble")), 1)
+	return s.fail(driver.Trouble(r.PathValue("trouble")), 1)
 }
 
 // picture says which files the browser may show as pictures.
-func picture(f File) bool {
+func picture(f driver.File) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, f.MIME)
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"magpie/internal/fakes/driver"
 )
 
 var errQuit = errors.New("quit")
@@ -94,7 +96,7 @@ func (p *prompt) file(line, rest string) error {
 	if err != nil {
 		return fmt.Errorf("send a file: %w", err)
 	}
-	return p.say(line, strings.TrimSpace(text), []File{newFile(path, data)})
+	return p.say(line, strings.TrimSpace(text), []driver.File{newFile(path, data)})
 }
 
 // cut cuts the connection and waits until the bot is back, so that a script
@@ -133,5 +135,5 @@ func (p *prompt) fail(rest string) error {
 	if len(fields) == 0 || len(fields) > 2 {
 		return fmt.Errorf("want one of %v and a number of times", Troubles())
 	}
-	return p.now.fail(Trouble(fields[0]), times)
+	return p.now.fail(driver.Trouble(fields[0]), times)
 }

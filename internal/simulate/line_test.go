@@ -1,10 +1,8 @@
 package simulate
 
 import (
-	"context"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -69,26 +67,4 @@ func TestLine(t *testing.T) {
 	}
 	_ = l.Close()
 	<-done
-}
-
-// counted tells the calls of one path that are under way.
-func TestCounted(t *testing.T) {
-	hold := make(chan struct{})
-	h, n := counted(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hold }), "/poll")
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "/bot1/poll", nil)
-		h.ServeHTTP(nil, r)
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
-	defer cancel()
-	if err := until(ctx, func() bool { return n.Load() == 1 }); err != nil {
-		t.Errorf("a poll is not counted: %v", err)
-	}
-	close(hold)
-	<-ended
-	if n.Load() != 0 {
-		t.Errorf("%d polls after the last", n.Load())
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"magpie/internal/fakes/driver"
 )
 
 // site is the page of a world, served.
@@ -127,7 +129,7 @@ func TestPageAPI(t *testing.T) {
 	if len(stub.said) != 1 || stub.said[0] != "group 你好" || len(stub.files) != 1 || stub.files[0].Name != "a.PNG" || stub.files[0].MIME != "image/png" {
 		t.Errorf("said: %q %+v", stub.said, stub.files)
 	}
-	stub.show(Group, Message{ID: "m", Text: "choose", Buttons: []Button{{"Yes", "y", 0}}, Files: []File{{"page.html", "text/html", []byte("<script>")}}})
+	stub.show(Group, driver.Message{ID: "m", Text: "choose", Buttons: []driver.Button{yes()}, Files: []driver.File{{Name: "page.html", MIME: "text/html", Data: []byte("<script>")}}})
 	if status, text, _ := s.ask(http.MethodPost, "api/telegram/group/presses/2?button=0", nil, ""); status != http.StatusNoContent || len(stub.presses) != 1 {
 		t.Errorf("press: %d %s %q", status, text, stub.presses)
 	}
@@ -196,7 +198,7 @@ func TestPageRefuses(t *testing.T) {
 func TestPageEvents(t *testing.T) {
 	stub := newStub()
 	s := serve(t, stub.world("qq"))
-	stub.show(Private, Message{ID: "a", Text: "one"})
+	stub.show(Private, driver.Message{ID: "a", Text: "one"})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"api/qq/private/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -226,16 +228,16 @@ func TestPageEvents(t *testing.T) {
 		"",
 	}
 	got := []string{next(), next()}
-	set := func(m ...Message) {
+	set := func(m ...driver.Message) {
 		stub.mu.Lock()
 		stub.show(Private, m...)
 		stub.mu.Unlock()
 	}
-	set(Message{ID: "a", Text: "二"})
+	set(driver.Message{ID: "a", Text: "二"})
 	got = append(got, next())
 	set()
 	got = append(got, next())
-	set(Message{ID: "b", Text: "new"}) // and nothing of what is known
+	set(driver.Message{ID: "b", Text: "new"}) // and nothing of what is known
 	got = append(got, next())
 	if err := s.stop(); err != nil {
 		t.Error(err)

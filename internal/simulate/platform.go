@@ -1,11 +1,18 @@
 package simulate
 
 import (
+	"errors"
 	"mime"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+
+	"magpie/internal/fakes/dingtalk"
+	"magpie/internal/fakes/discord"
+	"magpie/internal/fakes/driver"
+	"magpie/internal/fakes/feishu"
+	"magpie/internal/fakes/qq"
+	"magpie/internal/fakes/telegram"
 )
 
 // Place is a chat of the person on a platform.
@@ -21,107 +28,76 @@ const (
 // Places are all chats of a platform.
 func Places() []Place { return []Place{Private, Group} }
 
-// platform is one fake with one person on it. Ids are the platform's own.
-type platform interface {
-	// Say writes as the person and returns the message's id. An error says that
-	// the platform lost the message and why.
-	Say(at Place, text string, files []File) (id string, err error)
-	// Press presses a button of a message that shows it.
-	Press(at Place, message, data string) (press string, err error)
-	// Shown is what the bot has put into a chat, oldest first.
-	Shown(at Place) []Message
-	// Fail makes the next calls that send a message go wrong.
-	Fail(t Trouble, times int)
-	// Connected says whether the bot waits for messages.
-	Connected() bool
+// makers make the platforms, as their names are in the configuration.
+func makers() map[string]func() driver.Platform {
+	return map[string]func() driver.Platform{
+		"telegram": func() driver.Platform {
+			return telegram.Drive(telegram.New(&telegram.Options{Username: "magpie_bot", Rates: true}))
+		},
+		"feishu": func() driver.Platform { return feishu.Drive(feishu.New(&feishu.Options{Rates: true})) },
+		"discord": func() driver.Platform {
+			return discord.Drive(discord.New(&discord.Options{Username: "magpie", Rates: true}))
+		},
+		"dingtalk": newDingTalk,
+		"qq":       newQQ,
+	}
 }
 
-// reactor is a platform that knows the bot's reactions to a person's message.
-type reactor interface {
-	Reactions(at Place, message string) []string
+// newDingTalk has a card template, and so buttons.
+func newDingTalk() driver.Platform {
+	d := dingtalk.Drive(dingtalk.New(&dingtalk.Options{Rates: true}))
+	d.Cards = true
+	return d
 }
 
-// typer is a platform that counts how often it was told that the bot writes.
-type typer interface {
-	Typed(at Place) int
+// newQQ is for an account that may send Markdown, and so has buttons. The
+// person has another id in the group.
+func newQQ() driver.Platform {
+	s := qq.New(&qq.Options{Markdown: true, Rates: true})
+	s.Grant(qq.Policy{SceneIDs: true})
+	return qq.Drive(s)
 }
 
-// noter is a platform that shows the answer to a press to the person alone.
-type noter interface {
-	Note(press string) string
-}
-
-// house is a fake that is ready to be served.
+// house is a platform with one person and one group.
 type house struct {
-	platform
-	handler http.Handler
-	close   func()
-	section func(base string) map[string]any // of the bot's configuration
-	sender  string                           // the person's id
+	driver.Platform
+	person driver.Person
+	group  string
 }
 
-// Message is a message of the bot as its chat shows it.
-type Message struct {
-	ID      string
-	Text    string
-	Buttons []Button
-	Files   []File
+func newHouse(p driver.Platform) house { return house{p, p.Join(1, "Ada"), p.Group(1, "Group")} }
+
+func (h house) chat(at Place) string {
+	if at == Group {
+		return h.group
+	}
+	return h.person.Chat
 }
 
-// Button is a button under a message.
-type Button struct {
-	Label string `json:"label"`
-	Data  string `json:"-"`
-	// Row counts from 0; buttons of one row stand side by side.
-	Row int `json:"row"`
-}
+// errLost is what happens to a message that nobody takes where the platform
+// does not bring it again, as DingTalk does not those for robots.
+var errLost = errors.New("the bot is not connected, and DingTalk does not bring a message to a robot again: this one is lost")
 
-// File is a file with its bytes.
-type File struct {
-	Name, MIME string
-	Data       []byte
+// away is errLost when what is done now would be lost.
+func (h house) away() error {
+	if _, lossy := h.Platform.(driver.Lossy); lossy && !h.Connected() {
+		return errLost
+	}
+	return nil
 }
 
 // newFile makes a file of what a person picked.
-func newFile(name string, data []byte) File {
+func newFile(name string, data []byte) driver.File {
 	name = filepath.Base(name)
 	kind := mime.TypeByExtension(filepath.Ext(name))
 	if kind == "" {
 		kind = http.DetectContentType(data)
 	}
 	kind, _, _ = strings.Cut(kind, ";")
-	return File{Name: name, MIME: kind, Data: data}
+	return driver.File{Name: name, MIME: kind, Data: data}
 }
 
-// is says whether the file is of a kind such as image.
-func (f File) is(kind string) bool { return strings.HasPrefix(f.MIME, kind+"/") }
-
-// Trouble is a way in which a call goes wrong.
-type Trouble string
-
-// The troubles.
-const (
-	TooFast  Trouble = "429"  // the platform asks to wait
-	Broken   Trouble = "502"  // a page of a proxy
-	Dropped  Trouble = "drop" // the connection ends instead of an answer
-	Answered Trouble = "lost" // the message arrives, the connection ends before the answer
-)
-
-// Troubles are all of them.
-func Troubles() []Trouble { return []Trouble{TooFast, Broken, Dropped, Answered} }
-
-// waitFor is how many seconds the bot is asked to wait by TooFast.
-const waitFor = 2
-
-// counted counts the calls of a path that are under way: those of a long poll
-// or a socket are open as long as the bot is connected.
-func counted(h http.Handler, suffix string) (http.Handler, *atomic.Int64) {
-	n := new(atomic.Int64)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, suffix) {
-			n.Add(1)
-			defer n.Add(-1)
-		}
-		h.ServeHTTP(w, r)
-	}), n
+// Troubles are the ways in which the bot's messages can be made to fail.
+func Troubles() []driver.Trouble {
+	return []driver.Trouble{driver.RateLimited, driver.ServerError, driver.Dropped, driver.Answered}
 }

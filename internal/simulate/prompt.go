@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"magpie/internal/fakes/driver"
 )
 
 const (
@@ -165,7 +167,7 @@ func nameOf(platform string, at Place) string {
 }
 
 // say writes to the present chat.
-func (p *prompt) say(line, text string, files []File) error {
+func (p *prompt) say(line, text string, files []driver.File) error {
 	t := p.now.talks[p.place]
 	from := t.last()
 	if err := t.say(text, files); err != nil {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"magpie/internal/fakes/driver"
 )
 
 // script plays lines against a stub with two platforms and returns what was
@@ -33,13 +35,13 @@ func script(t *testing.T, s *stub, lines string, o PromptOptions) (out string, e
 
 func echo(s *stub) {
 	n := 0
-	s.answer = func(text string) []Message {
+	s.answer = func(text string) []driver.Message {
 		n++
-		m := Message{ID: fmt.Sprint(n), Text: "echo: " + text}
+		m := driver.Message{ID: fmt.Sprint(n), Text: "echo: " + text}
 		if text == "ask" {
-			m.Buttons = []Button{{"Yes", "y", 0}, {"No", "n", 0}}
+			m.Buttons = []driver.Button{yes(), {Label: "No", Data: "n"}}
 		}
-		return []Message{m}
+		return []driver.Message{m}
 	}
 }
 
@@ -74,7 +76,7 @@ telegram> ::q
 	if len(s.files) != 1 || s.files[0].Name != "图.png" || s.files[0].MIME != "image/png" || len(s.files[0].Data) != 8 {
 		t.Errorf("files: %+v", s.files)
 	}
-	if diff := cmp.Diff([]Trouble{TooFast, Dropped, Dropped}, s.troubles); diff != "" {
+	if diff := cmp.Diff([]driver.Trouble{driver.RateLimited, driver.Dropped, driver.Dropped}, s.troubles); diff != "" {
 		t.Errorf("troubles (-want +got):\n%s", diff)
 	}
 }
@@ -136,7 +138,7 @@ func TestPromptLoses(t *testing.T) {
 	s := newStub()
 	s.lost = true
 	out, err := script(t, s, "hello", PromptOptions{})
-	if err == nil || strings.Count(out, errStub.Error()) != 1 {
+	if err == nil || strings.Count(out, errLost.Error()) != 1 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -186,12 +188,12 @@ func TestPromptSettles(t *testing.T) {
 				}
 				s.mu.Lock()
 				if len(s.said) > 0 {
-					s.shown[Private] = []Message{{ID: "a", Text: strings.Repeat("字", n)}}
+					s.shown[Private] = []driver.Message{{ID: "a", Text: strings.Repeat("字", n)}}
 				}
 				s.mu.Unlock()
 			}
 			s.mu.Lock()
-			s.shown[Private] = []Message{{ID: "a", Text: "whole"}, {ID: "empty"}}
+			s.shown[Private] = []driver.Message{{ID: "a", Text: "whole"}, {ID: "empty"}}
 			s.mu.Unlock()
 		}()
 		var b bytes.Buffer
@@ -211,11 +213,11 @@ func TestPromptWaitsForTheTurn(t *testing.T) {
 		s := newStub()
 		var working atomic.Bool
 		working.Store(true)
-		s.answer = func(text string) []Message {
+		s.answer = func(text string) []driver.Message {
 			if text == "second" && working.Load() {
 				t.Error("the second line came into the first turn")
 			}
-			return []Message{{ID: text, Text: "about " + text}}
+			return []driver.Message{{ID: text, Text: "about " + text}}
 		}
 		timer := time.AfterFunc(time.Minute, func() { working.Store(false) })
 		defer timer.Stop()
@@ -235,17 +237,17 @@ func TestPromptLive(t *testing.T) {
 		var b bytes.Buffer
 		ended := make(chan error, 1)
 		go func() { ended <- s.world("qq").Prompt(t.Context(), &reader{lines: lines}, &b, nil) }()
-		step := func(messages ...Message) {
+		step := func(messages ...driver.Message) {
 			s.mu.Lock()
 			s.shown[Group] = messages
 			s.mu.Unlock()
 			<-time.After(time.Second)
 		}
-		step(Message{ID: "a", Text: "a reminder\nof two lines", Files: []File{{"a.txt", "text/plain", []byte("abc")}}})
-		step(Message{ID: "a", Text: "changed"})
+		step(driver.Message{ID: "a", Text: "a reminder\nof two lines", Files: []driver.File{{Name: "a.txt", MIME: "text/plain", Data: []byte("abc")}}})
+		step(driver.Message{ID: "a", Text: "changed"})
 		step()
 		s.mu.Lock()
-		s.shown[Group] = []Message{{ID: "b", Text: "came and went"}}
+		s.shown[Group] = []driver.Message{{ID: "b", Text: "came and went"}}
 		s.mu.Unlock()
 		<-time.After(quiet / 2)
 		step()

@@ -15,18 +15,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"magpie/internal/fakes/driver"
 )
 
 // startPatience bounds how long Ready waits for the bot to connect: it takes
 // well under a second here, so that more means that it never will.
 const startPatience = 30 * time.Second
-
-// makers lists the platforms in the order in which they are shown.
-func makers() map[string]func() house {
-	return map[string]func() house{
-		"telegram": newTelegram, "feishu": newFeishu, "discord": newDiscord, "dingtalk": newDingTalk, "qq": newQQ,
-	}
-}
 
 // Names are the platforms that can be simulated, in the order in which people
 // are shown them.
@@ -54,14 +49,14 @@ func New(ctx context.Context, names ...string) (*World, error) {
 	}
 	w := &World{}
 	for _, name := range names {
-		newHouse, ok := makers()[name]
+		newPlatform, ok := makers()[name]
 		if !ok {
 			return nil, errors.Join(fmt.Errorf("platform %q: want any of %s", name, strings.Join(Names(), ", ")), w.Close())
 		}
 		if w.stand(name) != nil {
 			continue
 		}
-		s, err := open(ctx, name, newHouse())
+		s, err := open(ctx, name, newHouse(newPlatform()))
 		if err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
@@ -74,16 +69,16 @@ func open(ctx context.Context, name string, h house) (*stand, error) {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		h.close()
+		h.Close()
 		return nil, fmt.Errorf("open a port for %s: %w", name, err)
 	}
 	s := &stand{
 		house: h, name: name, line: newLine(l), ended: make(chan error, 1),
-		serve: &http.Server{Handler: h.handler, ReadHeaderTimeout: 10 * time.Second},
+		serve: &http.Server{Handler: h.Handler(), ReadHeaderTimeout: 10 * time.Second},
 		talks: map[Place]*talk{},
 	}
 	for _, place := range Places() {
-		s.talks[place] = newTalk(h.platform, place)
+		s.talks[place] = newTalk(h, place)
 	}
 	go func() { s.ended <- s.serve.Serve(s.line) }()
 	return s, nil
@@ -93,7 +88,7 @@ func open(ctx context.Context, name string, h house) (*stand, error) {
 func (w *World) Close() error {
 	var errs []error
 	for _, s := range w.stands {
-		s.close()
+		s.Close()
 		s.line.cut()
 		err := s.serve.Close()
 		if served := <-s.ended; !errors.Is(served, http.ErrServerClosed) {
@@ -109,7 +104,7 @@ func (w *World) Close() error {
 func (w *World) Channels() map[string]any {
 	all := map[string]any{}
 	for _, s := range w.stands {
-		section := s.section("http://" + s.line.Addr().String())
+		section := s.Section("http://" + s.line.Addr().String())
 		maps.Copy(section, map[string]any{"allow": []string{"*"}, "group": "mention"})
 		all[s.name] = section
 	}
@@ -120,7 +115,7 @@ func (w *World) Channels() map[string]any {
 func (w *World) Admins() []string {
 	var all []string
 	for _, s := range w.stands {
-		all = append(all, s.name+":"+s.sender)
+		all = append(all, s.name+":"+s.person.ID)
 	}
 	return all
 }
@@ -176,7 +171,7 @@ func (s *stand) cut(ctx context.Context, away time.Duration) error {
 const failMost = 100
 
 // fail makes the next messages of the bot fail.
-func (s *stand) fail(t Trouble, times int) error {
+func (s *stand) fail(t driver.Trouble, times int) error {
 	if !slices.Contains(Troubles(), t) {
 		return fmt.Errorf("trouble %q: want one of %v", t, Troubles())
 	}

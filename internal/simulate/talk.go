@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"magpie/internal/fakes/driver"
 )
 
 // Who said something in a talk.
@@ -17,14 +19,14 @@ const (
 
 // Entry is one line of a talk as somebody who looks at the chat sees it.
 type Entry struct {
-	Key       string   `json:"key"` // unique in its talk
-	Who       string   `json:"who"`
-	Text      string   `json:"text"`
-	Buttons   []Button `json:"buttons"`
-	Files     []File   `json:"-"`
-	Edits     int      `json:"edits"`
-	Gone      bool     `json:"gone"` // was deleted
-	Reactions []string `json:"reactions"`
+	Key       string          `json:"key"` // unique in its talk
+	Who       string          `json:"who"`
+	Text      string          `json:"text"`
+	Buttons   []driver.Button `json:"buttons"`
+	Files     []driver.File   `json:"-"`
+	Edits     int             `json:"edits"`
+	Gone      bool            `json:"gone"` // was deleted
+	Reactions []string        `json:"reactions"`
 	at        time.Time
 	version   int    // of the talk, when the entry changed last
 	id        string // of the platform
@@ -42,7 +44,7 @@ const typingLasts = 5 * time.Second
 // talk is one chat as it went: what the person said, and what the bot showed,
 // changed and deleted, in the order in which it was seen.
 type talk struct {
-	house platform
+	house house
 	place Place
 
 	mu      sync.Mutex
@@ -53,17 +55,20 @@ type talk struct {
 	typing  time.Time
 }
 
-func newTalk(p platform, place Place) *talk {
-	return &talk{house: p, place: place, presses: map[string]bool{}}
+func newTalk(h house, place Place) *talk {
+	return &talk{house: h, place: place, presses: map[string]bool{}}
 }
 
 // say writes as the person. A message that the platform lost stands in the
 // talk with a note.
-func (t *talk) say(text string, files []File) error {
+func (t *talk) say(text string, files []driver.File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.look()
-	id, err := t.house.Say(t.place, text, files)
+	id, err := "", t.house.away()
+	if err == nil {
+		id = t.house.Say(driver.Said{From: t.house.person.Chat, Chat: t.house.chat(t.place), Text: text, Mention: t.place == Group, Files: files})
+	}
 	t.add(Entry{Who: fromPerson, Text: text, Files: files, id: id})
 	if err != nil {
 		t.add(Entry{Who: fromHouse, Text: err.Error()})
@@ -81,7 +86,10 @@ func (t *talk) press(key string, n int) error {
 		return fmt.Errorf("there is no button %d any more", n+1)
 	}
 	e := t.entries[i]
-	press, err := t.house.Press(t.place, e.id, e.Buttons[n].Data)
+	if err := t.house.away(); err != nil {
+		return err
+	}
+	press, err := t.house.Press(t.house.person.Chat, t.house.chat(t.place), e.id, e.Buttons[n].Data)
 	if err != nil {
 		return err
 	}
@@ -132,13 +140,13 @@ func (t *talk) last() int {
 
 // isTyping says whether the chat shows that the bot writes.
 func (t *talk) isTyping() bool {
-	typer, ok := t.house.(typer)
+	typer, ok := t.house.Platform.(driver.Typer)
 	if !ok {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := typer.Typed(t.place); n != t.typed {
+	if n := typer.Typed(t.house.chat(t.place)); n != t.typed {
 		t.typed, t.typing = n, time.Now()
 	}
 	last := len(t.entries) - 1
@@ -165,7 +173,7 @@ func (t *talk) look() {
 			known[e.id] = e
 		}
 	}
-	for _, m := range t.house.Shown(t.place) {
+	for _, m := range t.house.Shown(t.house.chat(t.place)) {
 		e := known[m.ID]
 		delete(known, m.ID)
 		if e == nil {
@@ -192,18 +200,18 @@ func (t *talk) look() {
 
 // lookAside takes over reactions and the answers to presses.
 func (t *talk) lookAside() {
-	if r, ok := t.house.(reactor); ok {
+	if r, ok := t.house.Platform.(driver.Reactor); ok {
 		for _, e := range t.entries {
 			if e.Who != fromPerson || e.id == "" {
 				continue
 			}
-			if now := r.Reactions(t.place, e.id); !slices.Equal(now, e.Reactions) {
+			if now := r.Reactions(t.house.chat(t.place), e.id); !slices.Equal(now, e.Reactions) {
 				e.Reactions = now
 				t.touch(e)
 			}
 		}
 	}
-	if n, ok := t.house.(noter); ok {
+	if n, ok := t.house.Platform.(driver.Noter); ok {
 		for press := range t.presses {
 			if text := n.Note(press); text != "" {
 				delete(t.presses, press)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"magpie/internal/fakes/driver"
 )
 
 // seen is what a talk holds, without what only the program needs.
@@ -21,24 +23,24 @@ func seen(t *testing.T, talk *talk, since int, want ...Entry) {
 // A talk keeps the order in which things were seen, and what became of them.
 func TestTalk(t *testing.T) {
 	s := newStub()
-	talk := newTalk(s, Private)
-	s.show(Private, Message{ID: "a", Text: "welcome"})
+	talk := newTalk(newHouse(s), Private)
+	s.show(Private, driver.Message{ID: "a", Text: "welcome"})
 	if err := talk.say("你好", nil); err != nil {
 		t.Fatal(err)
 	}
-	s.show(Private, Message{ID: "a", Text: "welcome"}, Message{ID: "b", Text: "He", Buttons: []Button{{"Yes", "y", 0}}})
+	s.show(Private, driver.Message{ID: "a", Text: "welcome"}, driver.Message{ID: "b", Text: "He", Buttons: []driver.Button{yes()}})
 	welcome, hello := Entry{Key: "1", Who: fromBot, Text: "welcome"}, Entry{Key: "2", Who: fromPerson, Text: "你好"}
-	draft := Entry{Key: "3", Who: fromBot, Text: "He", Buttons: []Button{{"Yes", "y", 0}}}
+	draft := Entry{Key: "3", Who: fromBot, Text: "He", Buttons: []driver.Button{yes()}}
 	seen(t, talk, 0, welcome, hello, draft)
 
 	version := talk.last()
 	seen(t, talk, version)
-	s.show(Private, Message{ID: "a", Text: "welcome"}, Message{ID: "b", Text: "Hello"})
+	s.show(Private, driver.Message{ID: "a", Text: "welcome"}, driver.Message{ID: "b", Text: "Hello"})
 	draft.Text, draft.Buttons, draft.Edits = "Hello", nil, 1
 	seen(t, talk, version, draft)
 
 	version = talk.last()
-	s.show(Private, Message{ID: "b", Text: "Hello"})
+	s.show(Private, driver.Message{ID: "b", Text: "Hello"})
 	welcome.Gone = true
 	s.reactions = []string{"👍"}
 	hello.Reactions = s.reactions
@@ -51,14 +53,14 @@ func TestTalk(t *testing.T) {
 
 func TestTalkPresses(t *testing.T) {
 	s := newStub()
-	talk := newTalk(s, Group)
+	talk := newTalk(newHouse(s), Group)
 	if _, _, err := talk.find("1"); err == nil {
 		t.Error("a button is found where there is none")
 	}
 	s.show(Group,
-		Message{ID: "a", Text: "first", Buttons: []Button{{"Old", "o", 0}}},
-		Message{ID: "b", Text: "which?", Buttons: []Button{{"Yes", "y", 0}, {"不", "n", 0}}},
-		Message{ID: "c", Text: "no buttons"})
+		driver.Message{ID: "a", Text: "first", Buttons: []driver.Button{{Label: "Old", Data: "o"}}},
+		driver.Message{ID: "b", Text: "which?", Buttons: []driver.Button{yes(), {Label: "不", Data: "n"}}},
+		driver.Message{ID: "c", Text: "no buttons"})
 	for which, want := range map[string]int{"1": 0, "2": 1, "yes": 0, "不": 1} {
 		if key, n, err := talk.find(which); err != nil || key != "2" || n != want {
 			t.Errorf("find %q: %q %d %v", which, key, n, err)
@@ -95,17 +97,17 @@ func TestTalkPresses(t *testing.T) {
 func TestTalkLoses(t *testing.T) {
 	s := newStub()
 	s.lost = true
-	talk := newTalk(s, Private)
-	if err := talk.say("anybody?", nil); !errors.Is(err, errStub) {
+	talk := newTalk(newHouse(s), Private)
+	if err := talk.say("anybody?", nil); !errors.Is(err, errLost) {
 		t.Errorf("say: %v", err)
 	}
-	seen(t, talk, 0, Entry{Key: "1", Who: fromPerson, Text: "anybody?"}, Entry{Key: "2", Who: fromHouse, Text: errStub.Error()})
+	seen(t, talk, 0, Entry{Key: "1", Who: fromPerson, Text: "anybody?"}, Entry{Key: "2", Who: fromHouse, Text: errLost.Error()})
 }
 
 func TestTyping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub()
-		talk := newTalk(s, Private)
+		talk := newTalk(newHouse(s), Private)
 		is := func(want bool, when string) {
 			t.Helper()
 			if got := talk.isTyping(); got != want {
@@ -122,7 +124,7 @@ func TestTyping(t *testing.T) {
 		s.typed = 2
 		is(true, "told again")
 		<-time.After(1)
-		s.show(Private, Message{ID: "a", Text: "answer"})
+		s.show(Private, driver.Message{ID: "a", Text: "answer"})
 		talk.since(0)
 		is(false, "after the answer")
 	})

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"magpie/internal/fakes/driver"
 )
 
 // Every platform is on its own port of this machine, and nothing is left of it
@@ -78,15 +80,23 @@ func TestWorldOfSome(t *testing.T) {
 	}
 }
 
-// DingTalk does not bring a message again, so a person is told that it is lost.
+// DingTalk does not bring a message again, so a person is told that it is lost;
+// the others bring it later.
 func TestDingTalkLoses(t *testing.T) {
-	h := newDingTalk()
-	defer h.close()
-	if _, err := h.Say(Private, "你好", nil); !errors.Is(err, errLost) {
-		t.Errorf("said to nobody: %v", err)
-	}
-	if _, err := h.Press(Private, "card", "x"); !errors.Is(err, errLost) {
-		t.Errorf("pressed for nobody: %v", err)
+	for name, maker := range makers() {
+		h := newHouse(maker())
+		defer h.Close()
+		talk, want := newTalk(h, Private), error(nil)
+		if name == "dingtalk" {
+			want = errLost
+		}
+		if err := talk.say("你好", nil); !errors.Is(err, want) {
+			t.Errorf("%s: said to nobody: %v", name, err)
+		}
+		talk.add(Entry{Key: "card", Buttons: []driver.Button{yes()}})
+		if err := talk.press(talk.entries[len(talk.entries)-1].Key, 0); err == nil || errors.Is(err, errLost) != (want != nil) {
+			t.Errorf("%s: pressed for nobody: %v", name, err)
+		}
 	}
 }
 
@@ -95,12 +105,11 @@ func TestDingTalkLoses(t *testing.T) {
 func TestTroubles(t *testing.T) {
 	for _, trouble := range Troubles() {
 		for name, maker := range makers() {
-			h := maker()
-			s := &stand{house: h}
-			if err := s.fail(trouble, 1); err != nil {
-				t.Errorf("%s %s: %v", name, trouble, err)
+			p := maker()
+			if !p.Fail(trouble, 1) {
+				t.Errorf("%s does not know %s", name, trouble)
 			}
-			h.close()
+			p.Close()
 		}
 	}
 	if !slices.Equal(Places(), []Place{Private, Group}) {
@@ -109,7 +118,7 @@ func TestTroubles(t *testing.T) {
 }
 
 func TestNewFile(t *testing.T) {
-	for name, want := range map[string]File{
+	for name, want := range map[string]driver.File{
 		"a.png": {Name: "a.png", MIME: "image/png"}, "/x/报告.pdf": {Name: "报告.pdf", MIME: "application/pdf"},
 		"noext": {Name: "noext", MIME: "text/plain"}, "a.unknown": {Name: "a.unknown", MIME: "text/plain"},
 	} {
@@ -119,7 +128,7 @@ func TestNewFile(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if f := newFile("noext", []byte("\x89PNG\r\n\x1a\n")); !f.is("image") {
+	if f := newFile("noext", []byte("\x89PNG\r\n\x1a\n")); !f.Is(driver.Image) {
 		t.Errorf("a picture without a name: %s", f.MIME)
 	}
 }

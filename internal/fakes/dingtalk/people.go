@@ -88,8 +88,8 @@ func (s *Server) Say(m Said) (messageID, frameID string) {
 
 // QuotaGone makes the platform keep back what people write: messages carry an
 // errorCode instead of their content, as when an organisation has used up its
-// month (reports of peers on robots of the standard edition, read November
-// 2026; DingTalk names the code nowhere else).
+// month (a review of this project names the code; no page, vendor code or thread
+// that could be read in November 2026 has it).
 func (s *Server) QuotaGone(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

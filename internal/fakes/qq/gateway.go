@@ -346,5 +346,8 @@ func (s *Server) hear(ctx context.Context, c *conn) bool {
 	silent := s.gateway.silent
 	s.store.calls["heartbeat"]++
 	s.mu.Unlock()
-	return silent || c.write(ctx, map[string]any{"op": opHeartbeatAck}) == nil
+	if !silent {
+		_ = c.write(ctx, map[string]any{"op": opHeartbeatAck}) // the next read ends when the connection does
+	}
+	return true
 }
