@@ -10,6 +10,7 @@ import (
 
 	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/qq"
 )
 
 // reply answers the message of the bot that l is.
