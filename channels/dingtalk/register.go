@@ -15,10 +15,20 @@ import (
 const (
 	// registerPatience is how long a registration goes on over trouble.
 	registerPatience = 2 * time.Minute
+	// failPatience is how long it goes on over FAIL: the vendor's connector waits
+	// as long as over trouble, others (HKUDS/nanobot, read November 2026) end at
+	// once.
+	failPatience = 10 * time.Second
 	// registerSource names the program that asks, as the vendor's connector
 	// does; what others may say is not known.
 	registerSource = "DING_DWS_CLAW"
 	leastPoll      = 2 * time.Second
+)
+
+// The ways in which a registration ends without an application.
+var (
+	ErrDeclined = errors.New("the registration was refused")
+	ErrExpired  = errors.New("nobody has agreed in time")
 )
 
 // Registration makes an application with a robot in Stream mode by a QR code
@@ -27,6 +37,9 @@ type Registration struct {
 	// URL is what the person opens or scans, within Life.
 	URL  string
 	Life time.Duration
+	// Trouble is told when DingTalk does not answer or says that it failed, and
+	// nil when it is well again.
+	Trouble func(error)
 
 	api    *client
 	device string
@@ -70,37 +83,61 @@ func (r *Registration) call(ctx context.Context, step string, in, out any) error
 // none.
 func (r *Registration) Wait(ctx context.Context) (clientID string, secret chat.Secret, err error) {
 	defer r.api.CloseIdle()
-	ctx, cancel := context.WithTimeout(ctx, r.Life)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Life, ErrExpired)
 	defer cancel()
 	tick := time.NewTicker(r.every)
 	defer tick.Stop()
-	well := time.Now()
+	well, ill := time.Now(), false
 	for {
 		select {
 		case <-ctx.Done():
-			return "", "", fmt.Errorf("nobody has agreed: %w", ctx.Err())
+			return "", "", context.Cause(ctx)
 		case <-tick.C:
 		}
-		var got struct {
-			Status string      `json:"status"`
-			ID     string      `json:"client_id"`
-			Secret chat.Secret `json:"client_secret"`
-			Why    string      `json:"fail_reason"`
-		}
+		var got progress
 		err := r.call(ctx, "poll", map[string]string{"device_code": r.device}, &got)
-		switch {
-		case err == nil && got.Status == "SUCCESS" && got.ID != "" && got.Secret != "":
-			return got.ID, got.Secret, nil
-		case err == nil && got.Status == "WAITING":
-			well = time.Now()
-			continue
-		case err == nil && got.Status == "EXPIRED":
-			return "", "", errors.New("the code is too old; begin again")
-		case err == nil:
-			err = fmt.Errorf("dingtalk says %q: %s", got.Status, got.Why)
+		if err == nil {
+			if got.Status == "SUCCESS" && got.ID != "" && got.Secret != "" {
+				return got.ID, got.Secret, nil
+			}
+			err = got.wrong()
 		}
-		if time.Since(well) > registerPatience {
+		if errors.Is(err, ErrExpired) {
+			return "", "", err
+		}
+		if r.Trouble != nil && ctx.Err() == nil && ill != (err != nil) {
+			r.Trouble(err)
+		}
+		ill = err != nil
+		patience := registerPatience
+		if errors.Is(err, ErrDeclined) {
+			patience = failPatience
+		}
+		if !ill {
+			well = time.Now()
+		} else if time.Since(well) > patience {
 			return "", "", err
 		}
 	}
+}
+
+// progress is how far a registration is.
+type progress struct {
+	Status string      `json:"status"`
+	ID     string      `json:"client_id"`
+	Secret chat.Secret `json:"client_secret"`
+	Why    string      `json:"fail_reason"`
+}
+
+// wrong is why the registration does not go on, nil while it waits.
+func (p *progress) wrong() error {
+	switch p.Status {
+	case "WAITING":
+		return nil
+	case "EXPIRED":
+		return ErrExpired
+	case "FAIL":
+		return fmt.Errorf("%w: %s", ErrDeclined, cmp.Or(p.Why, "DingTalk does not say why"))
+	}
+	return fmt.Errorf("dingtalk says %q: %s", p.Status, p.Why)
 }

@@ -17,7 +17,10 @@ const (
 	modeWebhook = "webhook"
 )
 
-const publicAPI = "https://open.feishu.cn"
+// PublicBase is the open platform of Feishu, for those who give no api_base.
+const PublicBase = "https://open.feishu.cn"
+
+const publicAPI = PublicBase
 
 // Config is the section of one Feishu (or Lark) app.
 type Config struct {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,8 +37,14 @@ type Registration struct {
 	HTTP     *http.Client // nil: connections of its own
 	Accounts string       // "" = Feishu's
 	Lark     string       // for those whose organisation is on Lark; "" = Lark's
+	// Base is the api_base that is wanted: "" and Feishu's begin at Feishu,
+	// Lark's at Lark, and any other is asked itself and kept.
+	Base string
 	// Show is told what link to show as a code, and how long it is good for.
 	Show func(link string, good time.Duration)
+	// Trouble is told when the platform does not answer, and nil when it does
+	// again.
+	Trouble func(error)
 }
 
 // App is what was made.
@@ -77,7 +82,7 @@ type registered struct {
 func (r *Registration) Run(ctx context.Context) (App, error) {
 	client, closeIdle := rest.HTTPClient(r.HTTP)
 	defer closeIdle()
-	base := strings.TrimRight(cmp.Or(r.Accounts, publicAccounts), "/")
+	base := r.hosts().accounts
 	begun, err := register(ctx, client, base, url.Values{
 		"action": {"begin"}, "archetype": {"PersonalAgent"}, "auth_method": {"client_secret"}, "request_user_info": {"open_id"},
 	})
@@ -94,13 +99,41 @@ func (r *Registration) Run(ctx context.Context) (App, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, good, ErrExpired)
 	defer cancel()
-	return r.await(ctx, client, base, begun)
+	return r.await(ctx, client, begun)
+}
+
+// hosts are where apps are made; own is an api_base of neither Feishu nor Lark.
+type hosts struct{ accounts, lark, own string }
+
+func (r *Registration) hosts() hosts {
+	trimmed := func(given, usual string) string { return strings.TrimRight(cmp.Or(given, usual), "/") }
+	h := hosts{accounts: trimmed(r.Accounts, publicAccounts), lark: trimmed(r.Lark, larkAccounts)}
+	switch base := trimmed(r.Base, publicAPI); base {
+	case publicAPI:
+	case larkAPI:
+		h.accounts = h.lark
+	default:
+		h = hosts{base, base, base}
+	}
+	return h
+}
+
+// api is the api_base of an app that was made at one of them.
+func (h hosts) api(at, brand string) string {
+	switch {
+	case h.own != "":
+		return h.own
+	case brand == "lark", brand == "" && at == h.lark:
+		return larkAPI
+	}
+	return publicAPI
 }
 
 // await polls until there is an app or none will come.
-func (r *Registration) await(ctx context.Context, client *http.Client, base string, begun *registered) (App, error) {
+func (r *Registration) await(ctx context.Context, client *http.Client, begun *registered) (App, error) {
 	pause := time.Duration(max(1, cmp.Or(begun.Interval, 5))) * time.Second
-	api := publicAPI
+	h := r.hosts()
+	base, ill := h.accounts, false
 	for {
 		select {
 		case <-time.After(pause):
@@ -108,15 +141,16 @@ func (r *Registration) await(ctx context.Context, client *http.Client, base stri
 			return App{}, context.Cause(ctx)
 		}
 		got, err := register(ctx, client, base, url.Values{"action": {"poll"}, "device_code": {begun.Device}})
+		if r.Trouble != nil && ctx.Err() == nil && ill != (err != nil) {
+			ill = err != nil
+			r.Trouble(err)
+		}
 		switch {
 		case err != nil: // it may answer the next time; the code expires
-		case got.User.Brand == "lark" && got.ID == "" && api == publicAPI:
-			base, api = strings.TrimRight(cmp.Or(r.Lark, larkAccounts), "/"), larkAPI
+		case got.User.Brand == "lark" && got.ID == "" && base != h.lark:
+			base = h.lark
 		case got.ID != "" && got.Secret != "":
-			if got.User.Brand == "lark" {
-				api = larkAPI
-			}
-			return App{ID: got.ID, Secret: chat.Secret(got.Secret), Owner: got.User.ID, Base: api}, nil
+			return App{ID: got.ID, Secret: chat.Secret(got.Secret), Owner: got.User.ID, Base: h.api(base, got.User.Brand)}, nil
 		case got.Error == "access_denied":
 			return App{}, ErrDeclined
 		case got.Error == "expired_token":
@@ -162,18 +196,10 @@ func wanted(link string) (string, error) {
 	if err != nil || u.Host == "" {
 		return "", errors.New("the platform's link is none")
 	}
-	var scopes []string
-	for _, l := range lacks() {
-		if !slices.Contains(scopes, l.any[0]) {
-			scopes = append(scopes, l.any[0])
-		}
-	}
 	data, err := json.Marshal(object{
-		"scopes": object{"tenant": scopes},
-		"events": object{"items": object{"tenant": []string{
-			eventMessage, eventRecalled, eventAdded, eventEntered, eventJoined, eventLeft, eventUninvited, eventMenu,
-		}}},
-		"callbacks": object{"items": []string{eventPress}},
+		"scopes":    object{"tenant": Scopes()},
+		"events":    object{"items": object{"tenant": Events()}},
+		"callbacks": object{"items": Callbacks()},
 	})
 	if err != nil {
 		return "", err

@@ -57,6 +57,34 @@ func lacks() []lack {
 	}
 }
 
+// Scopes are those to be granted for every feature to work.
+func Scopes() (all []string) {
+	for _, l := range lacks() {
+		if !slices.Contains(all, l.any[0]) {
+			all = append(all, l.any[0])
+		}
+	}
+	return all
+}
+
+// Import is Scopes as the console takes them under Permissions & Scopes, Batch
+// import (批量导入/导出权限).
+func Import() string {
+	text, err := json.MarshalIndent(object{"scopes": object{"tenant": Scopes(), "user": []string{}}}, "", "  ")
+	if err != nil {
+		panic(err) // strings alone
+	}
+	return string(text)
+}
+
+// Events are those to be subscribed to, Callbacks what makes buttons work.
+func Events() []string {
+	return []string{eventMessage, eventRecalled, eventAdded, eventEntered, eventJoined, eventLeft, eventUninvited, eventMenu}
+}
+
+// Callbacks are those to be switched on.
+func Callbacks() []string { return []string{eventPress} }
+
 // scopes asks which scopes the app has; that needs none.
 func (f *Feishu) scopes(ctx context.Context) ([]string, error) {
 	raw, err := f.api.call(ctx, request{op: "application/scopes", method: http.MethodGet, path: "/open-apis/application/v6/scopes"})

@@ -49,15 +49,36 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// What the pages give to paste is what the bot asks for, in the console's form.
+// What the pages give to paste is what doctor asks for, bot init prints and the
+// link of a scanned code names, in the console's form; they name every event too.
 func TestScopesOfThePages(t *testing.T) {
-	var want []string
+	type paste struct {
+		Scopes struct {
+			Tenant []string `json:"tenant"`
+			User   []string `json:"user"`
+		} `json:"scopes"`
+	}
+	read := func(from, block string) []string {
+		var p paste
+		if err := json.Unmarshal([]byte(block), &p); err != nil || p.Scopes.User == nil || len(p.Scopes.User) != 0 {
+			t.Errorf("%s: %v in %q", from, err, block)
+		}
+		return p.Scopes.Tenant
+	}
+	want := Scopes()
 	for _, l := range lacks() {
 		if !slices.Contains(want, l.any[0]) {
-			want = append(want, l.any[0])
+			t.Errorf("%s is missing in %q", l.any[0], want)
 		}
 	}
-	slices.Sort(want)
+	if got := read("Import", Import()); !slices.Equal(got, want) {
+		t.Errorf("to be pasted: %q, the bot asks for %q", got, want)
+	}
+	for _, s := range want {
+		if !slices.Contains(fake.Scopes(), s) {
+			t.Errorf("the fake does not know %s", s)
+		}
+	}
 	for _, page := range []string{"feishu.md", "feishu.zh.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "channels", page))
 		if err != nil {
@@ -65,22 +86,12 @@ func TestScopesOfThePages(t *testing.T) {
 		}
 		_, rest, _ := strings.Cut(string(text), "```json\n")
 		block, _, _ := strings.Cut(rest, "```")
-		var paste struct {
-			Scopes struct {
-				Tenant []string `json:"tenant"`
-				User   []string `json:"user"`
-			} `json:"scopes"`
-		}
-		if err := json.Unmarshal([]byte(block), &paste); err != nil {
-			t.Fatalf("%s: %v in %q", page, err, block)
-		}
-		got := slices.Sorted(slices.Values(paste.Scopes.Tenant))
-		if !slices.Equal(got, want) || paste.Scopes.User == nil || len(paste.Scopes.User) != 0 {
+		if got := read(page, block); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s gives %q, the bot asks for %q", page, got, want)
 		}
-		for _, s := range want {
-			if !slices.Contains(fake.Scopes(), s) {
-				t.Errorf("the fake does not know %s", s)
+		for _, name := range append(Events(), Callbacks()...) {
+			if !strings.Contains(string(text), "`"+name+"`") {
+				t.Errorf("%s does not name %s", page, name)
 			}
 		}
 	}

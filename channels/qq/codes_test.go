@@ -240,17 +240,17 @@ func TestQuotingAnswers(t *testing.T) {
 	}
 }
 
-// Doctor names what was refused, and nothing else.
+// Doctor names what was refused, and the switches that cannot be asked for.
 func TestSurveyNamesWhatWasRefused(t *testing.T) {
 	w := newWorld(t, nil)
 	q := w.channel(t, channels.Deps{}, withMarkdown)
-	if lines, err := q.Survey(t.Context()); len(lines) != 0 || err != nil {
+	if lines, err := q.Survey(t.Context()); len(lines) != 1 || !strings.Contains(lines[0], "接收所有消息") || !strings.Contains(lines[0], "主动发言") || err != nil {
 		t.Errorf("at first: %q, %v", lines, err)
 	}
 	if _, err := q.Send(channeltest.Bounded(t), reminder(ann, "m", "**a**")); err != nil { // the account has no markdown
 		t.Fatal(err)
 	}
-	if lines, err := q.Survey(t.Context()); len(lines) != 1 || !strings.Contains(lines[0], "native Markdown was refused") || err != nil {
+	if lines, err := q.Survey(t.Context()); len(lines) != 2 || !strings.Contains(lines[0], "native Markdown was refused") || err != nil {
 		t.Errorf("after a refusal: %q, %v", lines, err)
 	}
 }

@@ -26,5 +26,8 @@ func (q *QQ) Survey(context.Context) ([]string, error) {
 			lines = append(lines, f.lost)
 		}
 	}
-	return lines, nil
+	return append(lines, "QQ cannot be asked for what the bot may do; these are the switches: "+
+		"without 接收所有消息 (the group's owner, in the bot's settings there) no message arrives that does not mention it, so group: open and group_context are lost; "+
+		"without 主动发言 (there too) no reminders in the group, and no answers that take longer than five minutes; "+
+		"without 沙箱配置 (q.qq.com) nobody but you finds it in its first week"), nil
 }

@@ -37,6 +37,7 @@ func (t *Telegram) Survey(ctx context.Context) ([]string, error) {
 		lacks = append(lacks, "privacy mode is on: of groups it is shown only what mentions or answers it, and commands, so `group: open` and what was said before a mention (group_context) are lost: "+
 			"write /setprivacy to @BotFather, choose @"+me.Username+" and Disable, then remove it from the group and add it again (where it is an administrator it reads everything as it is)")
 	}
+	lacks = append(lacks, "people write to it, and add it to groups, at "+me.link())
 	raw, err := t.api.call(ctx, "getWebhookInfo", nil)
 	if err != nil {
 		return lacks, err

@@ -11,6 +11,7 @@ import (
 
 	"magpie/config"
 	"magpie/internal/app"
+	"magpie/internal/connect"
 	"magpie/internal/setup"
 )
 
@@ -61,6 +62,10 @@ type wizard struct {
 	*setup.Draft
 	// kept are the answers about each platform, for another try.
 	kept map[string]map[string]string
+	// owners are the ids of those who made an app by a scan.
+	owners []string
+	// byHand: a scan was broken off.
+	byHand bool
 }
 
 // errStopped: the person wants nothing to be written.
@@ -179,12 +184,17 @@ func (w *wizard) channel(ctx context.Context, pf setup.Platform) error {
 			return err
 		}
 	}
-	values := w.kept[pf.Name]
+	values, shown := w.kept[pf.Name], false
+	w.owners, w.byHand = nil, false
 	return w.until(ctx, pf.Name, func(changed bool) (*setup.Trial, error) {
-		if err := w.askKeys(pf, values, again || changed); err != nil {
+		if err := w.askKeys(ctx, pf, values, again || changed); err != nil {
 			return nil, fmt.Errorf("%s: %w", pf.Name, err)
 		}
-		return w.Channel(setup.Section{Platform: pf, Name: name, Values: values, Allow: w.w.allow})
+		if !shown && !w.silent {
+			shown = true
+			fmt.Fprintf(w.out, "\n%s\n\n", w.tongue(connect.Next(pf.Name, values)))
+		}
+		return w.Channel(setup.Section{Platform: pf, Name: name, Values: values, Allow: append(slices.Clone(w.w.allow), w.owners...)})
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,8 @@ type asker struct {
 	mu    sync.Mutex // held while files are written
 	quiet *term.State
 	wrote bool
+	// broke ends the wait that Ctrl-C may end without ending the program.
+	broke context.CancelFunc
 }
 
 func newAsker(p *program, silent bool) *asker {
@@ -59,24 +62,53 @@ func (a *asker) guarded() (end func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		select {
-		case <-signals:
-			a.mu.Lock() // for good
-			if a.quiet != nil {
-				_ = term.Restore(int(a.in.Fd()), a.quiet)
+		for {
+			select {
+			case got := <-signals:
+				a.interrupted(got)
+			case <-done:
+				return
 			}
-			if a.wrote {
-				a.say("\nStopped; everything was written.", "\n已中止；内容已写入。")
-			} else {
-				a.say("\nStopped; nothing was written.", "\n已中止；没有写入任何内容。")
-			}
-			os.Exit(exitFailed)
-		case <-done:
 		}
 	}()
 	return func() {
 		signal.Stop(signals)
 		close(done)
+	}
+}
+
+// interrupted ends what may be broken off, else the program.
+func (a *asker) interrupted(by os.Signal) {
+	a.mu.Lock()
+	if a.broke != nil && by == os.Interrupt {
+		a.broke()
+		a.broke = nil
+		a.mu.Unlock()
+		return
+	}
+	// a.mu stays locked for good
+	if a.quiet != nil {
+		_ = term.Restore(int(a.in.Fd()), a.quiet)
+	}
+	if a.wrote {
+		a.say("\nStopped; everything was written.", "\n已中止；内容已写入。")
+	} else {
+		a.say("\nStopped; nothing was written.", "\n已中止；没有写入任何内容。")
+	}
+	os.Exit(exitFailed)
+}
+
+// breakable is a wait that Ctrl-C ends.
+func (a *asker) breakable(ctx context.Context) (waiting context.Context, end func()) {
+	waiting, cancel := context.WithCancel(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.broke = cancel
+	return waiting, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.broke = nil
+		cancel()
 	}
 }
 

@@ -9,26 +9,24 @@ import (
 
 	"magpie/chat"
 	"magpie/config"
+	"magpie/internal/connect"
 	"magpie/internal/setup"
 )
 
 // askKeys asks for the keys that the platform wants; again also for those that
-// are known.
-func (w *wizard) askKeys(pf setup.Platform, values map[string]string, again bool) error {
+// are known. An app that was made by a scan has them all.
+func (w *wizard) askKeys(ctx context.Context, pf setup.Platform, values map[string]string, again bool) error {
 	var missing []string
 	for _, q := range pf.Keys {
-		if values[q.Key+"_file"] != "" || values[q.Key] != "" && !again {
+		if values[q.Key+"_file"] != "" || values[q.Key] != "" && !again && !wantsScan(values[q.Key]) {
 			continue
 		}
 		variable := setup.Variable(pf.Name, q.Key)
-		if q.Usual = values[q.Key]; q.Usual == "" {
-			q.Usual = w.Variable(variable)
+		made, err := w.askKey(ctx, pf, q, values)
+		if made || err != nil {
+			return err
 		}
-		value, err := w.answer(q)
-		if err != nil {
-			return fmt.Errorf("%s: %w: give --key %s=…", q.Key, err, q.Key)
-		}
-		if values[q.Key] = setup.Neat(variable, value); values[q.Key] == "" && w.silent {
+		if values[q.Key] == "" && w.silent {
 			missing = append(missing, "--key "+q.Key+"=… (or the variable "+variable+")")
 		}
 	}
@@ -36,6 +34,38 @@ func (w *wizard) askKeys(pf setup.Platform, values map[string]string, again bool
 		return fmt.Errorf("%w: missing: %s", errUsage, strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// askKey asks for one key; made is true when a scan has given it, and all
+// others.
+func (w *wizard) askKey(ctx context.Context, pf setup.Platform, q setup.Question, values map[string]string) (made bool, err error) {
+	variable := setup.Variable(pf.Name, q.Key)
+	scans := connect.Scannable(pf.Name) && q.Key == pf.Keys[0].Key
+	given := values[q.Key]
+	for {
+		answer := given
+		if !scans || !wantsScan(given) {
+			if q.Usual = given; q.Usual == "" {
+				q.Usual = w.Variable(variable)
+			}
+			shown := q
+			if scans {
+				shown = w.scanQuestion(q)
+			}
+			if answer, err = w.answer(shown); err != nil {
+				return false, fmt.Errorf("%s: %w: give --key %s=…", q.Key, err, q.Key)
+			}
+		}
+		if !scans || !wantsScan(answer) {
+			values[q.Key] = setup.Neat(variable, answer)
+			return false, nil
+		}
+		if made, err = w.scan(ctx, pf, values); made || err != nil {
+			return made, err
+		}
+		given = ""
+		delete(values, q.Key)
+	}
 }
 
 // models asks for a model, unless the file has some.

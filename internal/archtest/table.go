@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
+	return append(alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
 		{"chat", nil},
 		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/proxy", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
@@ -30,8 +30,7 @@ func table() []row {
 		{"channels/room", []string{"chat", "internal/kv"}},
 		{"channels/channeltest", []string{"chat", "channels", "channels/render", "internal/fakes/driver", "internal/kv"}},
 		{"channels/all", []string{"channels", "channels/*"}},
-		platform("telegram"),
-		platform("web"),
+		platform("telegram"), platform("web"),
 		platform("discord"),
 		platform("feishu"),
 		platform("dingtalk"),
@@ -62,6 +61,7 @@ func table() []row {
 		{"media/...", []string{"chat", "media", "internal/kv", "internal/proxy"}},
 
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
+		{"internal/connect", []string{"channels/dingtalk", "channels/feishu", "internal/proxy", "internal/setup"}},
 		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
 		{"internal/termchat", []string{"chat", "internal/lineedit"}},
 		{"internal/fakes/...", []string{"internal/fakes/...", "internal/need"}},
@@ -70,7 +70,7 @@ func table() []row {
 		{"internal/simulate", []string{"internal/fakes/..."}},
 		{"internal/app", []string{"..."}},
 		{"cmd/bot", []string{
-			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/console", "internal/fakes/...", "internal/kv", "internal/lineedit", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
+			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/connect", "internal/console", "internal/fakes/...", "internal/kv", "internal/lineedit", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
 		}},
 	}...)
 }
@@ -153,7 +153,7 @@ func owners() []owner {
 		{"github.com/ledongthuc/pdf", []string{"tools/web/pdftext"}, nil},
 		{"github.com/chromedp/chromedp", []string{"internal/pagetest"}, anywhere},
 		{"github.com/chromedp/cdproto", []string{"internal/pagetest"}, anywhere},
-
+		{"rsc.io/qr", []string{"cmd/bot"}, nil},
 		{"mvdan.cc/sh/v3", []string{"tools/shell/..."}, nil},
 		{"github.com/landlock-lsm/go-landlock", []string{"tools/shell/..."}, nil},
 		{"golang.org/x/sys", []string{"tools/shell/...", "internal/app", "internal/lineedit", "internal/need", "internal/screentest"}, anywhere},

@@ -42,24 +42,24 @@ func Platforms() []Platform {
 	secret := func(key string, text Words) Question { return Question{Key: key, Text: text, Secret: true} }
 	return []Platform{
 		{"telegram", "Telegram", Words{
-			"@BotFather on Telegram gives the token (/newbot), in the form 123456:ABC-def.",
-			"在 Telegram 里找 @BotFather，用 /newbot 取得 token，形如 123456:ABC-def。",
+			"https://t.me/BotFather on Telegram gives the token (/newbot), in the form 123456:ABC-def.",
+			"在 Telegram 里打开 https://t.me/BotFather，用 /newbot 取得 token，形如 123456:ABC-def。",
 		}, []Question{secret("token", Words{"Token", "Token"})}},
 		{"discord", "Discord", Words{
 			"https://discord.com/developers/applications: your application, Bot, Reset Token; switch on MESSAGE CONTENT INTENT there.",
 			"https://discord.com/developers/applications：你的应用 → Bot → Reset Token；同一页打开 MESSAGE CONTENT INTENT。",
 		}, []Question{secret("token", Words{"Token of the bot", "机器人 Token"})}},
 		{"feishu", "飞书", Words{
-			"https://open.feishu.cn/app: your app, Credentials & Basic Info. For Lark add --key api_base=https://open.larksuite.com.",
-			"https://open.feishu.cn/app：你的应用 → 凭证与基础信息。Lark 请加 --key api_base=https://open.larksuite.com。",
+			"scan a code with Feishu or Lark to make the app, or take the keys from https://open.feishu.cn/app: your app, Credentials & Basic Info. For Lark add --key api_base=https://open.larksuite.com.",
+			"用飞书（或 Lark）扫码创建应用；或从 https://open.feishu.cn/app 取凭证：你的应用 → 凭证与基础信息。Lark 请加 --key api_base=https://open.larksuite.com。",
 		}, []Question{{Key: "app_id", Text: Words{"App ID (cli_…)", "App ID（cli_…）"}}, secret("app_secret", Words{"App Secret", "App Secret"})}},
 		{"dingtalk", "钉钉", Words{
-			"https://open-dev.dingtalk.com: your application, Credentials and basic information.",
-			"https://open-dev.dingtalk.com：你的应用 → 凭证与基础信息。",
+			"scan a code with DingTalk to make the application, or take the keys from https://open-dev.dingtalk.com: your application, Credentials and basic information.",
+			"用钉钉扫码创建应用；或从 https://open-dev.dingtalk.com 取凭证：你的应用 → 凭证与基础信息。",
 		}, []Question{{Key: "client_id", Text: Words{"Client ID (AppKey)", "Client ID（AppKey）"}}, secret("client_secret", Words{"Client Secret (AppSecret)", "Client Secret（AppSecret）"})}},
 		{"qq", "QQ", Words{
-			"https://q.qq.com: 开发 → 开发设置 (development settings) shows AppID and, once, AppSecret.",
-			"https://q.qq.com：开发 → 开发设置，AppSecret 只显示一次。",
+			"scan the code on https://q.qq.com/qqbot/openclaw/index.html with QQ, 创建机器人 (make the bot) shows both keys; or https://q.qq.com: 开发 → 开发设置 (development settings) shows AppID and, once, AppSecret.",
+			"打开 https://q.qq.com/qqbot/openclaw/index.html 用手机 QQ 扫码 → 创建机器人，页面给出两个密钥；或 https://q.qq.com：开发 → 开发设置，AppSecret 只显示一次。",
 		}, []Question{{Key: "app_id", Text: Words{"AppID (digits)", "AppID（数字）"}}, secret("app_secret", Words{"AppSecret", "AppSecret"})}},
 	}
 }

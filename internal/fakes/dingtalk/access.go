@@ -24,6 +24,8 @@ type access struct {
 	nonce     string // of a registration
 	device    string
 	agreed    bool
+	declined  string
+	expired   bool
 }
 
 type session struct {

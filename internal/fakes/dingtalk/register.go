@@ -12,6 +12,21 @@ func (s *Server) Agree() {
 	s.access.agreed = true
 }
 
+// Decline makes the newest registration fail for this reason; after "" it waits
+// again.
+func (s *Server) Decline(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.access.declined = why
+}
+
+// Outdate makes the newest code too old.
+func (s *Server) Outdate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.access.expired = true
+}
+
 func (s *Server) registerInit(r *request) (any, *refusal) {
 	var in struct{ Source string }
 	if e := r.into(&in); e != nil || in.Source == "" {
@@ -26,7 +41,7 @@ func (s *Server) registerBegin(r *request) (any, *refusal) {
 	if e := r.into(&in); e != nil || in.Nonce == "" || in.Nonce != s.access.nonce {
 		return nil, &refusal{Errcode: 40035, Message: "不合法的参数"}
 	}
-	s.access.nonce, s.access.device = "", s.next("fakedevice")
+	s.access.nonce, s.access.device, s.access.expired = "", s.next("fakedevice"), false
 	return map[string]any{
 		"errcode": 0, "errmsg": "ok", "device_code": s.access.device, "user_code": "FAKE-CODE", "interval": 1, "expires_in": 7200,
 		"verification_uri": r.base + "/scan", "verification_uri_complete": r.base + "/scan?user_code=FAKE-CODE",
@@ -39,6 +54,12 @@ func (s *Server) registerPoll(r *request) (any, *refusal) {
 	}
 	if e := r.into(&in); e != nil || in.Device == "" || in.Device != s.access.device {
 		return nil, &refusal{Errcode: 40035, Message: "不合法的参数"}
+	}
+	switch {
+	case s.access.expired:
+		return map[string]any{"errcode": 0, "errmsg": "ok", "status": "EXPIRED"}, nil
+	case s.access.declined != "":
+		return map[string]any{"errcode": 0, "errmsg": "ok", "status": "FAIL", "fail_reason": s.access.declined}, nil
 	}
 	if !s.access.agreed {
 		return map[string]any{"errcode": 0, "errmsg": "ok", "status": "WAITING"}, nil

@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type registration struct {
 	every   time.Duration
 	brand   string // feishu or lark; "" = not confirmed yet
 	refused bool
+	over    bool
+	slowed  int // polls that are yet to be told to slow down
 }
 
 // Confirm lets a person scan the newest code and confirm; their organisation is
@@ -41,6 +44,29 @@ func (s *Server) Decline() {
 	s.auth.registered.refused = true
 }
 
+// Hurry makes new codes ask for a poll so often instead of every five seconds,
+// for tests that wait in real time.
+func (s *Server) Hurry(every time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.auth.hurry = every
+}
+
+// Outdate makes the newest code too old.
+func (s *Server) Outdate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.auth.registered.over = true
+}
+
+// Slow makes the platform say slow_down so many times, as it does when more ask
+// than it likes.
+func (s *Server) Slow(times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.auth.registered.slowed = times
+}
+
 func (s *Server) serveRegistration(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		answer(w, http.StatusBadRequest, object{"error": "invalid_request", "error_description": "not a form"})
@@ -54,11 +80,11 @@ func (s *Server) serveRegistration(w http.ResponseWriter, r *http.Request) {
 		if f.Get("archetype") != "PersonalAgent" || f.Get("auth_method") != "client_secret" || f.Get("request_user_info") != "open_id" {
 			break
 		}
-		s.auth.registered = registration{code: "dc-" + s.next(), began: s.opts.Now(), every: registrationEvery}
+		s.auth.registered = registration{code: "dc-" + s.next(), began: s.opts.Now(), every: cmp.Or(s.auth.hurry, registrationEvery)}
 		status, body = http.StatusOK, object{
 			"device_code": s.auth.registered.code, "user_code": "ABCD-EFGH", "verification_uri": "https://open.feishu.cn/page/launcher",
 			"verification_uri_complete": "https://open.feishu.cn/page/launcher?user_code=ABCD-EFGH",
-			"interval":                  int(registrationEvery.Seconds()), "expires_in": int(registrationLife.Seconds()),
+			"interval":                  int(s.auth.registered.every.Seconds()), "expires_in": int(registrationLife.Seconds()),
 		}
 	case "poll":
 		status, body = s.pollRegistration(f.Get("device_code"), strings.Contains(r.Host, "lark"))
@@ -75,8 +101,12 @@ func (s *Server) pollRegistration(code string, lark bool) (int, object) {
 	early := !g.polled.IsZero() && now.Sub(g.polled) < g.every
 	g.polled = now
 	switch {
-	case code == "" || code != g.code || now.Sub(g.began) > registrationLife:
+	case code == "" || code != g.code || now.Sub(g.began) > registrationLife, g.over:
 		return pending("expired_token")
+	case g.slowed > 0:
+		g.slowed--
+		g.every += 5 * time.Second
+		return pending("slow_down")
 	case g.refused:
 		return pending("access_denied")
 	case g.brand == "lark" && !lark:

@@ -23,6 +23,7 @@ type auth struct {
 	calls    int // in month
 	// registered is the newest app that somebody is making
 	registered registration
+	hurry      time.Duration // pause between polls; 0 = the platform's
 }
 
 // serveToken gives out a tenant_access_token.
