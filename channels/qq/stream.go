@@ -29,6 +29,10 @@ const (
 	// end of a text that goes on may belong to the next message. The last piece
 	// brings the rest.
 	maxGrowing = maxText / 2
+	// lastPatience and lastPause are for the last piece of a stream while pieces
+	// are refused as too many.
+	lastPatience = 500 * time.Millisecond
+	lastPause    = 150 * time.Millisecond
 )
 
 // States of a piece of a streamed message.
@@ -196,10 +200,10 @@ func (q *QQ) finish(ctx context.Context, msg chat.Outbound) (ref chat.MessageRef
 	if err := q.ended(ctx, msg.Addr.Chat); err != nil {
 		return ref, false, q.api.Fail("stream_messages", channels.Temporary, err)
 	}
-	got, err := q.piece(ctx, msg.Addr.Chat, g, whole, pieceEnds)
+	got, err := q.lastPiece(ctx, msg.Addr.Chat, g, whole)
 	switch {
 	case err == nil, g.doubtful && refusedWith(err, endedCodes()):
-	case channels.KindOf(err) == channels.Rejected, channels.KindOf(err) == channels.TooLong:
+	case channels.KindOf(err) == channels.Rejected, channels.KindOf(err) == channels.TooLong, channels.KindOf(err) == channels.RateLimited && !g.doubtful:
 		q.deps.Log.Info("a streamed answer could not be completed, it is sent anew", "chat", msg.Addr.Chat, "trace", msg.Trace, "err", err)
 		q.takeBack(ctx, msg.Addr.Chat, g)
 		return ref, false, nil
@@ -212,6 +216,18 @@ func (q *QQ) finish(ctx context.Context, msg chat.Outbound) (ref chat.MessageRef
 	got.ID = g.id
 	q.remember(ctx, msg, got, false)
 	return chat.MessageRef{Channel: q.name, Chat: msg.Addr.Chat, ID: g.id}, true, nil
+}
+
+// lastPiece completes a stream. It is asked for again for a moment while pieces
+// come too fast: the answer does not wait longer for them.
+func (q *QQ) lastPiece(ctx context.Context, chatID string, g *growing, whole string) (got sent, err error) {
+	for end := time.Now().Add(lastPatience); ; {
+		got, err = q.piece(ctx, chatID, g, whole, pieceEnds)
+		if channels.KindOf(err) != channels.RateLimited || time.Until(end) <= lastPause || ctx.Err() != nil {
+			return got, err
+		}
+		channels.NewBackoff(lastPause, lastPause).PauseAtLeast(ctx, lastPause)
+	}
 }
 
 // settle gives the stream's place to the message that it has become, so that a

@@ -99,6 +99,8 @@ func TestStreamsThatCannotBecomeTheAnswer(t *testing.T) {
 		"with buttons":     {final: func() chat.Outbound { m := answerOf("t", "a", begun); m.Buttons = menu; return m }(), want: begun},
 		"another turn":     {final: answerOf("u", "a", "A reminder."), want: "A reminder."},
 		"the end refused":  {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 404, Code: 40007}) }, want: begun},
+		"too fast":         {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 429, Code: 22009, Times: 100}) }, want: begun},
+		"too fast once":    {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 429, Code: 22009}) }, want: begun},
 		"too long for one": {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 400, Code: 40054014}) }, want: begun},
 		"an address":       {final: answerOf("t", "a", begun+" at bad.example"), want: begun + " at bad。example"},
 	} {
