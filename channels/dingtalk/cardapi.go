@@ -140,12 +140,23 @@ func (t *DingTalk) cardCall(ctx context.Context, op, path string, in map[string]
 		Result  *bool `json:"result"`
 	}
 	if err := t.api.put(ctx, op, path, in, &got); err != nil {
-		return err
+		return ofCards(err)
 	}
 	if (got.Success != nil && !*got.Success) || (got.Result != nil && !*got.Result) {
 		return t.api.Fail(op, channels.Rejected, errors.New("the answer says that it had no success"))
 	}
 	return nil
+}
+
+// ofCards is the error of a call that changes a card. A limit that is named after
+// the interface (QpsLimitForAppkeyAndApi, QpsLimitForApi) is that interface's:
+// messages go on.
+func ofCards(err error) error {
+	var e *channels.Error
+	if code, _ := codeOf(err); errors.As(err, &e) && strings.HasSuffix(code, "Api") {
+		e.Global = false
+	}
+	return err
 }
 
 // store writes a note under a card's id.

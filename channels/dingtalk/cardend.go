@@ -91,11 +91,16 @@ func (d *desk) abandon(ctx context.Context, track string) {
 	}
 	if err := d.complete(ctx, track); err != nil {
 		d.t.deps.Log.Info("an abandoned card is completed later", "card", track, "err", err)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if c := d.open[track]; c != nil {
-			c.message, c.touched = "abandoned", time.Time{}
-		}
+		d.later(track)
+	}
+}
+
+// later leaves a card to sweep.
+func (d *desk) later(track string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c := d.open[track]; c != nil {
+		c.message, c.touched = "abandoned", time.Time{}
 	}
 }
 

@@ -125,3 +125,19 @@ func TestCardsMadeTooFast(t *testing.T) {
 		t.Errorf("the card has %d buttons", len(m[0].Buttons))
 	}
 }
+
+// Cards that change too fast hold back neither messages nor other chats; a limit
+// of the whole application does.
+func TestLimitOfCards(t *testing.T) {
+	for code, whole := range map[string]bool{
+		"Forbidden.AccessDenied.QpsLimitForAppkeyAndApi": false, "Forbidden.AccessDenied.QpsLimitForApi": false,
+		"Forbidden.AccessDenied.QpsLimitForAppkey": true, "Forbidden.AccessDenied.QpmLimitForCorp": true,
+	} {
+		s := newStudio(t, &kv.Memory{})
+		s.Fail(fake.Fault{Op: fake.OpCardStream, Status: 403, Code: code})
+		_, err := s.Send(channeltest.Bounded(t), draft("turn", "half"))
+		if _, global := channels.Limit(err); channels.KindOf(err) != channels.RateLimited || global != whole {
+			t.Errorf("%s: %v, of the whole bot: %v", code, err, global)
+		}
+	}
+}

@@ -21,8 +21,9 @@ const (
 	// message.
 	cardTries = 2
 	// cardPause is how long an answer waits between two tries to bring it into
-	// its card while cards change too fast.
-	cardPause = 150 * time.Millisecond
+	// its card while cards change too fast: each costs a call, and calls are
+	// limited too.
+	cardPause = 225 * time.Millisecond
 	// cardLife is how long the buttons of a card can be pressed, and how long
 	// an open card is remembered.
 	cardLife   = 30 * 24 * time.Hour
@@ -149,8 +150,10 @@ func (d *desk) send(ctx context.Context, to target, msg chat.Outbound) (ref chat
 		return ref, true, err // once more, into the same card
 	}
 	d.t.deps.Log.Warn("a card failed, the answer goes as a message", "chat", msg.Addr.String(), "err", err)
-	if channels.KindOf(err) == channels.RateLimited { // what changes cards is limited, and by itself; an answer does not wait for it
+	if channels.KindOf(err) == channels.RateLimited { // the answer needs the next call more
 		d.change(track, func(c *openCard) { c.text = cardMoved })
+		d.later(track)
+		return ref, false, nil
 	}
 	d.abandon(ctx, track)
 	return ref, false, nil

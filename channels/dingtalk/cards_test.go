@@ -252,6 +252,7 @@ func TestCardFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			s.cards.sweep(channeltest.Bounded(t))
 			s.shows(strings.Split(c.want, "|")...)
 			s.nothingOpen()
 		})
