@@ -171,6 +171,7 @@ func (q *QQ) Run(ctx context.Context, sink channels.Sink) error {
 	var wg sync.WaitGroup
 	inner, cancel := context.WithCancel(ctx)
 	wg.Go(func() { in.run(inner) })
+	wg.Go(func() { q.clearLeft(inner) })
 	err := q.work(inner, in)
 	cancel()
 	wg.Wait()

@@ -29,6 +29,10 @@ const (
 	// end of a text that goes on may belong to the next message. The last piece
 	// brings the rest.
 	maxGrowing = maxText / 2
+	// lastPatience and lastPause are for the last piece of a stream while pieces
+	// are refused as too many.
+	lastPatience = 500 * time.Millisecond
+	lastPause    = 150 * time.Millisecond
 )
 
 // States of a piece of a streamed message.
@@ -51,8 +55,8 @@ type piece struct {
 	Seq   uint32 `json:"msg_seq"`
 }
 
-// streams are the messages that are growing, one in a chat. They are not
-// stored: the stream of a program that has ended is cut back by the platform.
+// streams are the messages that are growing, one in a chat. Of those only the
+// id is stored: the next program takes back what this one leaves (left.go).
 type streams struct {
 	mu   sync.Mutex
 	open map[string]*growing // by chat
@@ -164,6 +168,7 @@ func (q *QQ) first(ctx context.Context, a chat.Address, g *growing, text string)
 	}
 	if err == nil {
 		g.id = got.ID
+		q.opened(ctx, a.Chat, g.id)
 		return nil
 	}
 	if channels.KindOf(err) != channels.Ambiguous {
@@ -192,10 +197,13 @@ func (q *QQ) finish(ctx context.Context, msg chat.Outbound) (ref chat.MessageRef
 		q.takeBack(ctx, msg.Addr.Chat, g)
 		return ref, false, nil
 	}
-	got, err := q.piece(ctx, msg.Addr.Chat, g, whole, pieceEnds)
+	if err := q.ended(ctx, msg.Addr.Chat); err != nil {
+		return ref, false, q.api.Fail("stream_messages", channels.Temporary, err)
+	}
+	got, err := q.lastPiece(ctx, msg.Addr.Chat, g, whole)
 	switch {
 	case err == nil, g.doubtful && refusedWith(err, endedCodes()):
-	case channels.KindOf(err) == channels.Rejected, channels.KindOf(err) == channels.TooLong:
+	case channels.KindOf(err) == channels.Rejected, channels.KindOf(err) == channels.TooLong, channels.KindOf(err) == channels.RateLimited && !g.doubtful:
 		q.deps.Log.Info("a streamed answer could not be completed, it is sent anew", "chat", msg.Addr.Chat, "trace", msg.Trace, "err", err)
 		q.takeBack(ctx, msg.Addr.Chat, g)
 		return ref, false, nil
@@ -208,6 +216,18 @@ func (q *QQ) finish(ctx context.Context, msg chat.Outbound) (ref chat.MessageRef
 	got.ID = g.id
 	q.remember(ctx, msg, got, false)
 	return chat.MessageRef{Channel: q.name, Chat: msg.Addr.Chat, ID: g.id}, true, nil
+}
+
+// lastPiece completes a stream. It is asked for again for a moment while pieces
+// come too fast: the answer does not wait longer for them.
+func (q *QQ) lastPiece(ctx context.Context, chatID string, g *growing, whole string) (got sent, err error) {
+	for end := time.Now().Add(lastPatience); ; {
+		got, err = q.piece(ctx, chatID, g, whole, pieceEnds)
+		if channels.KindOf(err) != channels.RateLimited || time.Until(end) <= lastPause || ctx.Err() != nil {
+			return got, err
+		}
+		channels.NewBackoff(lastPause, lastPause).PauseAtLeast(ctx, lastPause)
+	}
 }
 
 // settle gives the stream's place to the message that it has become, so that a
@@ -245,6 +265,9 @@ func (q *QQ) takeBack(ctx context.Context, chatID string, g *growing) {
 	}
 	if err := q.Delete(ctx, chat.MessageRef{Channel: q.name, Chat: chatID, ID: g.id}); err != nil {
 		q.deps.Log.Warn("the beginning of a streamed answer is left behind", "chat", chatID, "err", err)
+	}
+	if err := q.ended(ctx, chatID); err != nil {
+		q.deps.Log.Debug("a stream stays noted", "chat", chatID, "err", err)
 	}
 }
 

@@ -99,6 +99,8 @@ func TestStreamsThatCannotBecomeTheAnswer(t *testing.T) {
 		"with buttons":     {final: func() chat.Outbound { m := answerOf("t", "a", begun); m.Buttons = menu; return m }(), want: begun},
 		"another turn":     {final: answerOf("u", "a", "A reminder."), want: "A reminder."},
 		"the end refused":  {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 404, Code: 40007}) }, want: begun},
+		"too fast":         {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 429, Code: 22009, Times: 100}) }, want: begun},
+		"too fast once":    {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 429, Code: 22009}) }, want: begun},
 		"too long for one": {final: answerOf("t", "a", begun), before: func(w *world) { w.Fail(fake.Fault{Op: "stream", Status: 400, Code: 40054014}) }, want: begun},
 		"an address":       {final: answerOf("t", "a", begun+" at bad.example"), want: begun + " at bad。example"},
 	} {
@@ -147,30 +149,55 @@ func TestTheEndOfAStreamInDoubt(t *testing.T) {
 	}
 }
 
-// A program that dies while it writes leaves no half answer that counts: the
-// next one sends the whole.
+// A program that dies while it writes leaves no half answer: the next one takes
+// it back and sends the whole, also when it has to ask twice; where that is too
+// late the half stays, and the answer is there all the same. What was completed
+// is never taken back.
 func TestStreamsAfterAKill(t *testing.T) {
-	w := newWorld(t, &fake.Options{Markdown: true})
-	w.Grant(fake.Policy{Streams: true})
-	table := &kv.Memory{}
-	r := start(t, w.channel(t, channels.Deps{Table: table}, withMarkdown))
-	heard(t, w, r, ann, "hi")
-	if err := r.Draft(channeltest.Bounded(t), at(ann), "t", "The beginning.\n\nThe"); err != nil {
-		t.Fatal(err)
-	}
-	next := w.channel(t, channels.Deps{Table: table}, withMarkdown)
-	if err := next.Draft(channeltest.Bounded(t), at(ann), "t", "The beginning.\n\nThe"); err != nil {
-		t.Errorf("a draft of the same turn: %v", err)
-	}
-	if _, err := next.Send(channeltest.Bounded(t), answerOf("t", "a", "The beginning.\n\nThe end.")); err != nil {
-		t.Fatal(err)
-	}
-	shown := w.Messages(ann)
-	if last := shown[len(shown)-1]; last.Text != "The beginning.\n\nThe end." || last.Stream != "" || len(shown) != 2 {
-		t.Errorf("the chat shows %+v", shown)
-	}
-	if !next.learnt.works(asStream) {
-		t.Error("streams count as refused")
+	for name, c := range map[string]struct {
+		fault fake.Fault
+		left  int
+	}{
+		"taken back":  {},
+		"asked twice": {fault: fake.Fault{Op: "delete", Status: 502, Page: true}},
+		"too late":    {fault: fake.Fault{Op: "delete", Status: 400, Code: 40064004}, left: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, &fake.Options{Markdown: true})
+			w.Grant(fake.Policy{Streams: true})
+			table := &kv.Memory{}
+			r := start(t, w.channel(t, channels.Deps{Table: table}, withMarkdown))
+			heard(t, w, r, ann, "hi")
+			if err := r.Draft(channeltest.Bounded(t), at(ann), "s", "Complete.\n\nThe"); err != nil {
+				t.Fatal(err)
+			}
+			r.mustSend(t, answerOf("s", "z", "Complete.\n\nThe first."))
+			if err := r.Draft(channeltest.Bounded(t), at(ann), "t", "The beginning.\n\nThe"); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			if c.fault.Op != "" {
+				w.Fail(c.fault)
+			}
+			next := start(t, w.channel(t, channels.Deps{Table: table}, withMarkdown))
+			channeltest.Eventually(t, "what was left is taken back", func() bool {
+				left, err := kv.List(channeltest.Bounded(t), table, "stream")
+				return err == nil && len(left) == 0
+			})
+			if err := next.Draft(channeltest.Bounded(t), at(ann), "t", "The beginning.\n\nThe"); err != nil {
+				t.Errorf("a draft of the same turn: %v", err)
+			}
+			next.mustSend(t, answerOf("t", "a", "The beginning.\n\nThe end."))
+			shown := w.Messages(ann)
+			if last := shown[len(shown)-1]; shown[0].Text != "Complete.\n\nThe first." || last.Text != "The beginning.\n\nThe end." || last.Stream != "" || len(shown) != 2+c.left {
+				t.Errorf("the chat shows %+v", shown)
+			}
+			if !next.learnt.works(asStream) {
+				t.Error("streams count as refused")
+			}
+		})
 	}
 }
 

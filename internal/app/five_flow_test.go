@@ -16,6 +16,7 @@ import (
 	"magpie/internal/fakes/discord"
 	"magpie/internal/fakes/feishu"
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/qq"
 	"magpie/internal/fakes/telegram"
 )
 
@@ -28,6 +29,7 @@ func (f *five) noMoreEdits() {
 	f.dc.Fail(discord.Fault{Route: "edit message", Status: 429, RetryAfter: 140, Times: many})
 	f.fs.Fail(feishu.Fault{Op: "content", Status: 429, Code: 99991400, Msg: "request trigger frequency limit", Reset: 140, Times: many})
 	f.dt.Fail(dingtalk.Fault{Op: dingtalk.OpCardStream, Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", Message: "发送速度太快而限流", Times: many})
+	f.qq.Fail(qq.Fault{Op: "stream", Status: http.StatusTooManyRequests, Code: 22009, Text: "msg limit exceed", Times: many})
 }
 
 // TestFiveAnswerWhileEditsAreRefused: a platform that changes no message any
@@ -40,6 +42,7 @@ func TestFiveAnswerWhileEditsAreRefused(t *testing.T) {
 			ph := &phases{shown: map[string][]string{}}
 			f := newFive(t, fiveOptions{told: ph.note, cards: true, telegram: ways})
 			f.common = "stream: true"
+			f.qq.Grant(qq.Policy{Streams: true})
 			seen := make(chan struct{})
 			f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 				a := streamed(poem)(r)
@@ -53,9 +56,7 @@ func TestFiveAnswerWhileEditsAreRefused(t *testing.T) {
 				p.say(chats[p], "a poem, please")
 			})
 			f.each(func(p side) {
-				if p.name() != "qq" {
-					f.within(deadline, p.name()+" shows something of the reply", func() bool { return len(ph.of(p.name())) > 0 })
-				}
+				f.within(deadline, p.name()+" shows something of the reply", func() bool { return len(ph.of(p.name())) > 0 })
 			})
 			f.noMoreEdits()
 			close(seen)
@@ -160,6 +161,7 @@ type flowCase struct {
 	name, platform string
 	ways           telegram.Ways
 	refused        bool // from the first answer's end on no message is changed any more
+	granted        bool // QQ's streams
 }
 
 func flowCases() []flowCase {
@@ -173,6 +175,8 @@ func flowCases() []flowCase {
 		{name: "feishu/refused", platform: "feishu", refused: true},
 		{name: "dingtalk/cards", platform: "dingtalk"},
 		{name: "dingtalk/refused", platform: "dingtalk", refused: true},
+		{name: "qq/streamed", platform: "qq", granted: true},
+		{name: "qq/refused", platform: "qq", granted: true, refused: true},
 		{name: "qq/whole", platform: "qq"},
 	}
 }
@@ -220,6 +224,7 @@ func newFlow(b *testing.B, c flowCase) *flow {
 		told: func(_, chat, text string) { fl.told(chat, text) },
 	})
 	fl.five.only, fl.five.common = []string{c.platform}, "stream: true"
+	fl.five.qq.Grant(qq.Policy{Streams: c.granted})
 	fl.tooFast = &floods{Handler: fl.five.taps[c.platform].inner}
 	fl.five.taps[c.platform].inner = fl.tooFast
 	text, word := long(), regexp.MustCompile(`round\d+`)

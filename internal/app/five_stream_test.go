@@ -129,6 +129,7 @@ func TestFiveKilledWhileStreaming(t *testing.T) {
 	ph := &phases{shown: map[string][]string{}}
 	f := newFive(t, fiveOptions{told: ph.note, cards: true})
 	f.common = "stream: true"
+	f.qq.Grant(qq.Policy{Streams: true})
 	f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		a := streamed(poem)(r)
 		a.Pieces.Pause, a.Pieces.Hold = 300*time.Millisecond, make(chan struct{}) // it dies before the end
@@ -141,9 +142,7 @@ func TestFiveKilledWhileStreaming(t *testing.T) {
 		p.say(chats[p], "a poem, please")
 	})
 	f.each(func(p side) {
-		if p.name() != "qq" {
-			f.within(deadline, "drafts on "+p.name(), func() bool { return len(ph.of(p.name())) > 1 })
-		}
+		f.within(deadline, "drafts on "+p.name(), func() bool { return len(ph.of(p.name())) > 1 })
 	})
 	b.kill()
 	f.model.Reply(func(modelserver.Request) modelserver.Answer { return modelserver.Answer{Text: poem} })
