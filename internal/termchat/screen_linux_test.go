@@ -64,10 +64,15 @@ func (p *person) left() {
 func (p *person) resized(columns, rows int) {
 	p.t.Helper()
 	p.Until("everything that was written", func() bool { return strings.HasSuffix(p.Raw(), "\x1b[?2026l") })
+	before := len(p.Raw())
 	p.Resize(columns, rows)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 		p.t.Fatal(err)
 	}
+	p.Until("it is drawn anew", func() bool {
+		after := p.Raw()
+		return len(after) > before && strings.HasSuffix(after, "\x1b[?2026l")
+	})
 }
 
 const first = `
@@ -240,7 +245,9 @@ func TestScreenResized(t *testing.T) {
 	p.Is(first + "› one\nyou said: one\n›")
 	p.resized(40, 12)
 	p.Type("a line that is much longer than the 24 columns that are left 还有中文")
-	p.Shows("中文")
+	p.Until("the line in rows of 40 columns", func() bool {
+		return strings.HasSuffix(p.Text(), "you said: one\n› a line that is much longer than the 2\n  4 columns that are left 还有中文")
+	})
 	p.resized(24, 12)
 	p.Until("the line in rows of 24 columns", func() bool {
 		return strings.HasSuffix(p.Text(), "you said: one\n› a line that is much l\n  onger than the 24 col\n  umns that are left 还\n  有中文")
