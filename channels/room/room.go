@@ -70,7 +70,8 @@ func New(o Options) *Keeper {
 // row is what the table holds of a chat.
 type row struct {
 	Talk []line `json:"talk,omitempty"`
-	// Past are the messages that have left the room, by hash of their id.
+	// Past are the messages that have left the room, by hash of their id, and
+	// those that were recalled, by hash of recalledMark and the platform's id.
 	Past []string `json:"past,omitempty"`
 }
 
@@ -92,7 +93,7 @@ func (k *Keeper) Hear(ctx context.Context, in chat.Inbound, outside bool, most i
 	return k.change(ctx, in.Addr.Session(), func(r *row) bool {
 		switch {
 		case in.Happening == chat.Recalled:
-			return r.drop(func(l *line) bool { return in.MessageID != "" && l.MessageID == in.MessageID })
+			return r.recall(in.MessageID)
 		case in.Edited:
 			return r.edit(in, outside)
 		}
@@ -232,7 +233,8 @@ func (k *Keeper) load(ctx context.Context, session chat.SessionKey) (r row, revi
 
 // add puts a line to its place in time and keeps the newest.
 func (r *row) add(l line, most int) bool {
-	known := slices.Contains(r.Past, hash(l.ID)) || slices.ContainsFunc(r.Talk, func(o line) bool { return o.ID == l.ID })
+	known := slices.Contains(r.Past, hash(l.ID)) || l.MessageID != "" && slices.Contains(r.Past, hash(recalledMark+l.MessageID)) ||
+		slices.ContainsFunc(r.Talk, func(o line) bool { return o.ID == l.ID })
 	if known || l.empty() || most <= 0 {
 		return false
 	}
@@ -276,6 +278,22 @@ func (r *row) edit(in chat.Inbound, outside bool) bool {
 	return true
 }
 
+const recalledMark = "recalled "
+
+// recall takes a message out of the room, also one that has not come yet:
+// platforms that bring again what was not acknowledged keep no order.
+func (r *row) recall(id string) bool {
+	if id == "" {
+		return false
+	}
+	dropped := r.drop(func(l *line) bool { return l.MessageID == id })
+	if mark := hash(recalledMark + id); !slices.Contains(r.Past, mark) {
+		r.pass(mark)
+		return true
+	}
+	return dropped
+}
+
 // drop takes lines out of the room, for good.
 func (r *row) drop(which func(*line) bool) (dropped bool) {
 	r.Talk = slices.DeleteFunc(r.Talk, func(l line) bool {
@@ -283,12 +301,17 @@ func (r *row) drop(which func(*line) bool) (dropped bool) {
 			return false
 		}
 		dropped = true
-		if r.Past = append(r.Past, hash(l.ID)); len(r.Past) > mostPast {
-			r.Past = r.Past[len(r.Past)-mostPast:]
-		}
+		r.pass(hash(l.ID))
 		return true
 	})
 	return dropped
+}
+
+// pass remembers what has left.
+func (r *row) pass(mark string) {
+	if r.Past = append(r.Past, mark); len(r.Past) > mostPast {
+		r.Past = r.Past[len(r.Past)-mostPast:]
+	}
 }
 
 func hash(id string) string {

@@ -148,6 +148,19 @@ func TestEditedAndRecalled(t *testing.T) {
 	w.kept()
 }
 
+// A recall that overtakes its message holds, also over a restart.
+func TestRecalledBeforeItCame(t *testing.T) {
+	w := newWorld(t)
+	late := w.message("my password")
+	recall := late
+	recall.ID, recall.Happening, recall.Text = late.ID+":recall", chat.Recalled, ""
+	w.hear(recall)
+	w.restart()
+	w.hear(late)
+	w.says("next")
+	w.kept("next")
+}
+
 // A message that comes to address the bot by an edit is not told of itself.
 func TestEditThatAddresses(t *testing.T) {
 	w := newWorld(t)
@@ -169,6 +182,30 @@ func TestComingsAndGoings(t *testing.T) {
 	talk, err := w.List(t.Context(), group.Session())
 	if err != nil || len(talk) != 2 || talk[0].Happening != chat.Joined || talk[1].Happening != chat.Left || talk[0].From.Name != "Bob" {
 		t.Errorf("%+v, %v", talk, err)
+	}
+}
+
+// Ten thousand messages with what people put into them to break out leave no
+// more than a bounded row, and each of its lines is one.
+func TestHostileTalk(t *testing.T) {
+	w := newWorld(t)
+	for i := range 10_000 {
+		in := w.message("</overheard>\n\x1b[2J\u202e\xff" + strings.Repeat("喜", i%2000))
+		in.From.Name = "</overheard>\n" + strings.Repeat("Ж", 5000)
+		for range i % 11 * 5 {
+			in.Attachments = append(in.Attachments, chat.Attachment{Kind: chat.File, Name: strings.Repeat("n", 300), Text: "t"})
+		}
+		w.hear(in)
+	}
+	talk, err := w.List(t.Context(), group.Session())
+	e, err2 := w.table.Get(t.Context(), string(group.Session()))
+	if err := errors.Join(err, err2); err != nil || len(talk) == 0 || len(talk) > most || len(e.Value) > 3*room.MaxBytes {
+		t.Errorf("%d messages in %d bytes, %v", len(talk), len(e.Value), err)
+	}
+	for _, o := range talk {
+		if len(o.From.Name) > 150 || len(o.Files) > 10 || !utf8.ValidString(o.Text) {
+			t.Errorf("kept: a name of %d bytes, %d files", len(o.From.Name), len(o.Files))
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -132,6 +134,44 @@ func TestLife(t *testing.T) {
 	} {
 		if got := life(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestInitSaysWhereToBegin: each platform's links and what can be pasted there
+// are printed in both languages, the pages of the documentation have the same,
+// and the links that need the keys follow once these are right.
+func TestInitSaysWhereToBegin(t *testing.T) {
+	t.Parallel()
+	wants := map[string][]string{
+		"telegram": {"https://t.me/BotFather", "/setprivacy", "https://t.me/magpie_test_bot"},
+		"discord":  {"https://discord.com/developers/applications", "https://discord.com/oauth2/authorize?client_id="},
+		"feishu":   {"https://open.feishu.cn/app", "\"scopes\": {", "\"im:message\",", "im.message.receive_v1", "card.action.trigger"},
+		"dingtalk": {"https://open-dev.dingtalk.com", "qyapi_robot_sendmsg"},
+		"qq":       {"https://q.qq.com/qqbot/openclaw/index.html", "接收所有消息", "主动发言"},
+	}
+	for _, c := range candidates(t) {
+		for _, tongue := range []string{"en_US.UTF-8", "zh_CN.UTF-8"} {
+			b := &beginner{t: t, dir: t.TempDir()}
+			lines := c.secret + "\n\noffline\nUTC\n"
+			if c.id != "" {
+				lines = c.id + "\n" + lines
+			}
+			code, out, errs := b.init(c.name+"\n"+lines, []string{"LANG=" + tongue}, append([]string{"--key", "api_base=" + c.url}, c.extra...)...)
+			if code != exitDone {
+				t.Errorf("%s: exit code %d\n%s%s", c.name, code, out, errs)
+			}
+			parts(t, c.name+" "+tongue, out, wants[c.name])
+			page := map[string]string{"en_US.UTF-8": ".md", "zh_CN.UTF-8": ".zh.md"}[tongue]
+			text, err := os.ReadFile(filepath.Join("..", "..", "docs", "channels", c.name+page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range wants[c.name] {
+				if strings.HasPrefix(want, "https://") && !strings.Contains(want, "magpie") && !strings.Contains(string(text), want) {
+					t.Errorf("%s%s does not have %s", c.name, page, want)
+				}
+			}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"magpie/internal/fakes/driver"
 	"magpie/internal/fakes/modelserver"
+	"magpie/internal/fakes/qq"
 )
 
 // reply answers the message of the bot that l is.
@@ -21,12 +22,24 @@ func reply(p side, chat string, l line, text string) {
 // sign by sign, whatever the platform makes of it; also what stands in a later
 // message of the answer, and after a restart.
 func TestFiveOwnWords(t *testing.T) {
-	t.Parallel()
-	f := newFive(t, fiveOptions{markdown: true})
+	for _, streamed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("streamed=%v", streamed), func(t *testing.T) {
+			t.Parallel()
+			f := newFive(t, fiveOptions{markdown: true, cards: streamed})
+			if streamed {
+				f.common = "stream: true"
+				f.qq.Grant(qq.Policy{Streams: true})
+			}
+			f.ownWords(t)
+		})
+	}
+}
+
+func (f *five) ownWords(t *testing.T) {
 	answer := "## 结果\n\n**Bold** and `code` 。\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + strings.Repeat("第一段 has *many* words [here](https://example.org/x).\n\n", 90) + "- the last line of it"
 	f.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		if strings.Contains(r.LastUser(), "tell me") {
-			return modelserver.Answer{Text: answer}
+			return streamed(answer)(r) // at once where nothing is streamed
 		}
 		return modelserver.Answer{Text: "seen"}
 	})
@@ -35,6 +48,8 @@ func TestFiveOwnWords(t *testing.T) {
 	f.each(func(p side) {
 		chats[p] = p.join(0)
 		p.say(chats[p], "tell me")
+	})
+	f.each(func(p side) {
 		f.wait(p, chats[p], "the answer", has("the last line of it"))
 	})
 	for life := range 2 {

@@ -64,7 +64,7 @@ func newSides(o fiveOptions) *sides {
 	dc := discord.New(&discord.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, OnMessage: func(m discord.Message) { o.told("discord", m.Channel, m.Text) }})
 	fs := feishu.New(&feishu.Options{Rates: o.rates, Forget: o.forget, Now: o.now, AckWait: time.Second, Repush: soon(), OnMessage: func(m feishu.Message) { o.told("feishu", m.Chat, m.Text) }})
 	dt := dingtalk.New(&dingtalk.Options{Rates: o.rates, Forget: o.forget, Now: o.now, OnMessage: func(m dingtalk.Message) { o.told("dingtalk", m.Chat, m.Text) }})
-	q := qq.New(&qq.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, Markdown: o.markdown, OnMessage: func(m qq.Message) { o.told("qq", m.Chat, m.Text) }})
+	q := qq.New(&qq.Options{Rates: o.rates, Forget: o.forget, Now: o.now, Heartbeat: o.pulse, Markdown: o.markdown, Active: o.active, OnMessage: func(m qq.Message) { o.told("qq", m.Chat, m.Text) }})
 	robot := dingtalk.Drive(dt)
 	robot.Cards = o.cards
 	s := &sides{

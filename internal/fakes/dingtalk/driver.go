@@ -119,25 +119,33 @@ func (d *Driver) Shown(chat string) (all []driver.Message) {
 
 // Fail makes calls go wrong.
 func (d *Driver) Fail(t driver.Trouble, times int) bool {
-	fault, ok := map[driver.Trouble]Fault{
-		driver.BadRequest:   {Code: "contain.notAllowed.text", Errcode: 430102, Message: "含有不合适的文本"},
-		driver.Unauthorized: {Code: "InvalidAuthentication", Errcode: 40014, Message: "不合法的access_token"},
-		driver.Forbidden:    {Status: 403, Code: "Forbidden.AccessDenied.AccessTokenPermissionDenied", Message: "没有调用该接口的权限", Scopes: []string{"qyapi_robot_sendmsg"}},
-		driver.RateLimited:  {Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", Errcode: 90002, Message: "发送速度太快而限流", RetryAfter: driver.Wait},
-		driver.ServerError:  {Status: 502, Page: true},
-		driver.HangBefore:   {},
-		driver.HangAfter:    {After: true},
-		driver.Dropped:      {Drop: true},
-		driver.Answered:     {Drop: true, After: true},
-		driver.BadMarkup:    {Formatted: true, Code: "invalidParameter.msgParam.invalid", Errcode: 400105, Message: "不支持的消息类型"},
-	}[t]
-	if fault.Times = times; t == driver.Unauthorized {
-		fault.Times = 2 * times // a client asks for a new token and tries once more
+	var fault Fault
+	switch t {
+	case driver.BadRequest:
+		fault = Fault{Code: "contain.notAllowed.text", Errcode: 430102, Message: "含有不合适的文本"}
+	case driver.Unauthorized: // a client asks for a new token and tries once more
+		fault = Fault{Times: 2 * times, Code: "InvalidAuthentication", Errcode: 40014, Message: "不合法的access_token"}
+	case driver.Forbidden:
+		fault = Fault{Status: 403, Code: "Forbidden.AccessDenied.AccessTokenPermissionDenied", Message: "没有调用该接口的权限", Scopes: []string{"qyapi_robot_sendmsg"}}
+	case driver.RateLimited:
+		fault = Fault{Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", Errcode: 90002, Message: "发送速度太快而限流", RetryAfter: driver.Wait}
+	case driver.ServerError:
+		fault = Fault{Status: 502, Page: true}
+	case driver.HangBefore:
+	case driver.HangAfter:
+		fault = Fault{After: true}
+	case driver.Dropped:
+		fault = Fault{Drop: true}
+	case driver.Answered:
+		fault = Fault{Drop: true, After: true}
+	case driver.BadMarkup:
+		fault = Fault{Formatted: true, Code: "invalidParameter.msgParam.invalid", Errcode: 400105, Message: "不支持的消息类型"}
+	default:
+		return false
 	}
-	if ok {
-		d.Server.Fail(fault)
-	}
-	return ok
+	fault.Times = max(fault.Times, times)
+	d.Server.Fail(fault)
+	return true
 }
 
 // Sends counts sent texts.

@@ -97,21 +97,31 @@ func (d *Driver) Shown(chat string) (all []driver.Message) {
 
 // Fail makes calls go wrong; Discord never refuses markup.
 func (d *Driver) Fail(t driver.Trouble, times int) bool {
-	fault, ok := map[driver.Trouble]Fault{
-		driver.BadRequest:   {Status: 400, Code: 50006, Text: "Cannot send an empty message"},
-		driver.Unauthorized: {Status: 401, Text: "401: Unauthorized"},
-		driver.Forbidden:    {Status: 403, Code: 50013, Text: "Missing Permissions"},
-		driver.RateLimited:  {Status: 429, RetryAfter: driver.Wait},
-		driver.ServerError:  {Status: 502, Page: true},
-		driver.HangBefore:   {},
-		driver.HangAfter:    {After: true},
-		driver.Dropped:      {Drop: true},
-		driver.Answered:     {Drop: true, After: true},
-	}[t]
-	if fault.Times = times; ok {
-		d.Server.Fail(fault)
+	var fault Fault
+	switch t {
+	case driver.BadRequest:
+		fault = Fault{Status: 400, Code: 50006, Text: "Cannot send an empty message"}
+	case driver.Unauthorized:
+		fault = Fault{Status: 401, Text: "401: Unauthorized"}
+	case driver.Forbidden:
+		fault = Fault{Status: 403, Code: 50013, Text: "Missing Permissions"}
+	case driver.RateLimited:
+		fault = Fault{Status: 429, RetryAfter: driver.Wait}
+	case driver.ServerError:
+		fault = Fault{Status: 502, Page: true}
+	case driver.HangBefore:
+	case driver.HangAfter:
+		fault = Fault{After: true}
+	case driver.Dropped:
+		fault = Fault{Drop: true}
+	case driver.Answered:
+		fault = Fault{Drop: true, After: true}
+	default:
+		return false
 	}
-	return ok
+	fault.Times = times
+	d.Server.Fail(fault)
+	return true
 }
 
 // Sends counts sent texts.

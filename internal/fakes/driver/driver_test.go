@@ -126,3 +126,17 @@ func TestRows(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
+
+// What is escaped on the way is read without it, and nothing else.
+func TestReads(t *testing.T) {
+	const sent = `a\*b \\ &lt;c&gt; \x`
+	if got := qq.Read(qq.Message{Text: sent, Markdown: true}); got != `a*b \ <c> \x` {
+		t.Errorf("qq: %q", got)
+	}
+	if got := dingtalk.Read(dingtalk.Message{Text: sent + "  \nd", Kind: "markdown"}); got != "a*b \\ <c> \\x\nd" {
+		t.Errorf("dingtalk: %q", got)
+	}
+	if qq.Read(qq.Message{Text: sent}) != sent || dingtalk.Read(dingtalk.Message{Text: sent, Kind: "text"}) != sent {
+		t.Error("plain text is read otherwise than it was sent")
+	}
+}

@@ -93,25 +93,33 @@ func (d *Driver) Shown(chat string) (all []driver.Message) {
 
 // Fail makes calls go wrong.
 func (d *Driver) Fail(t driver.Trouble, times int) bool {
-	fault, ok := map[driver.Trouble]Fault{
-		driver.BadRequest:   {Code: 230001, Msg: "Your request contains an invalid request parameter."},
-		driver.Unauthorized: {Code: 99991663, Msg: "Invalid access token for authorization."},
-		driver.Forbidden:    {Code: 230002, Msg: "The bot can not be outside the group."},
-		driver.RateLimited:  {Status: 429, Code: 99991400, Msg: "request trigger frequency limit", Reset: driver.Wait},
-		driver.ServerError:  {Status: 502, Page: true},
-		driver.HangBefore:   {},
-		driver.HangAfter:    {After: true},
-		driver.Dropped:      {Drop: true},
-		driver.Answered:     {Drop: true, After: true},
-		driver.BadMarkup:    {Types: []string{"interactive", "post"}, Code: 230099, Msg: "Failed to create card content, ext=ErrCode: 200621; ErrMsg: parse card json err"},
-	}[t]
-	if fault.Times = times; t == driver.Unauthorized {
-		fault.Times = 2 * times // a client asks for a new token and tries once more
+	var fault Fault
+	switch t {
+	case driver.BadRequest:
+		fault = Fault{Code: 230001, Msg: "Your request contains an invalid request parameter."}
+	case driver.Unauthorized: // a client asks for a new token and tries once more
+		fault = Fault{Times: 2 * times, Code: 99991663, Msg: "Invalid access token for authorization."}
+	case driver.Forbidden:
+		fault = Fault{Code: 230002, Msg: "The bot can not be outside the group."}
+	case driver.RateLimited:
+		fault = Fault{Status: 429, Code: 99991400, Msg: "request trigger frequency limit", Reset: driver.Wait}
+	case driver.ServerError:
+		fault = Fault{Status: 502, Page: true}
+	case driver.HangBefore:
+	case driver.HangAfter:
+		fault = Fault{After: true}
+	case driver.Dropped:
+		fault = Fault{Drop: true}
+	case driver.Answered:
+		fault = Fault{Drop: true, After: true}
+	case driver.BadMarkup:
+		fault = Fault{Types: []string{"interactive", "post"}, Code: 230099, Msg: "Failed to create card content, ext=ErrCode: 200621; ErrMsg: parse card json err"}
+	default:
+		return false
 	}
-	if ok {
-		d.Server.Fail(fault)
-	}
-	return ok
+	fault.Times = max(fault.Times, times)
+	d.Server.Fail(fault)
+	return true
 }
 
 // Sends counts sent texts.

@@ -120,24 +120,34 @@ func (d *Driver) Draft(chat string) string {
 
 // Fail makes calls go wrong.
 func (d *Driver) Fail(t driver.Trouble, times int) bool {
-	fault, ok := map[driver.Trouble]Fault{
-		driver.BadRequest:   {Status: 400, Code: 40034006, Text: "消息内容违规"},
-		driver.Unauthorized: {Status: 401, Code: 11244, Text: "token not exist or expire"},
-		driver.Forbidden:    {Status: 403, Code: 11253, Text: "ErrorCheckAppPrivilegeNotPass"},
-		driver.RateLimited:  {Status: 429, Code: 20028, Text: "ChannelHitWriteRateLimit", RetryAfter: driver.Wait},
-		driver.ServerError:  {Status: 502, Page: true},
-		driver.HangBefore:   {},
-		driver.HangAfter:    {After: true},
-		driver.Dropped:      {Drop: true},
-		driver.Answered:     {Drop: true, After: true},
-		driver.BadMarkup:    {Markdown: true, Status: 400, Code: 50056, Text: "不允许发送原生 markdown"},
-	}[t]
-	if !ok || t == driver.BadMarkup && !d.opts.Markdown {
+	var fault Fault
+	switch t {
+	case driver.BadRequest:
+		fault = Fault{Status: 400, Code: 40034006, Text: "消息内容违规"}
+	case driver.Unauthorized: // a client asks for a new token and tries once more
+		fault = Fault{Times: 2 * times, Status: 401, Code: 11244, Text: "token not exist or expire"}
+	case driver.Forbidden:
+		fault = Fault{Status: 403, Code: 11253, Text: "ErrorCheckAppPrivilegeNotPass"}
+	case driver.RateLimited:
+		fault = Fault{Status: 429, Code: 20028, Text: "ChannelHitWriteRateLimit", RetryAfter: driver.Wait}
+	case driver.ServerError:
+		fault = Fault{Status: 502, Page: true}
+	case driver.HangBefore:
+	case driver.HangAfter:
+		fault = Fault{After: true}
+	case driver.Dropped:
+		fault = Fault{Drop: true}
+	case driver.Answered:
+		fault = Fault{Drop: true, After: true}
+	case driver.BadMarkup:
+		if !d.opts.Markdown {
+			return false
+		}
+		fault = Fault{Markdown: true, Status: 400, Code: 50056, Text: "不允许发送原生 markdown"}
+	default:
 		return false
 	}
-	if fault.Times = times; t == driver.Unauthorized {
-		fault.Times = 2 * times // a client asks for a new token and tries once more
-	}
+	fault.Times = max(fault.Times, times)
 	d.Server.Fail(fault)
 	return true
 }

@@ -102,22 +102,33 @@ func (d *Driver) Draft(chat string) string { return d.Server.Draft(number(chat))
 
 // Fail makes calls go wrong.
 func (d *Driver) Fail(t driver.Trouble, times int) bool {
-	fault, ok := map[driver.Trouble]Fault{
-		driver.BadRequest:   {Code: 400, Text: "Bad Request: group is deactivated"},
-		driver.Unauthorized: {Code: 401, Text: "Unauthorized"},
-		driver.Forbidden:    {Code: 403, Text: "Forbidden: bot was blocked by the user"},
-		driver.RateLimited:  {Code: 429, Text: fmt.Sprint("Too Many Requests: retry after ", driver.Wait), RetryAfter: driver.Wait},
-		driver.ServerError:  {Code: 502, Page: true},
-		driver.HangBefore:   {},
-		driver.HangAfter:    {After: true},
-		driver.Dropped:      {Drop: true},
-		driver.Answered:     {Drop: true, After: true},
-		driver.BadMarkup:    {Formatted: true, Code: 400, Text: "Bad Request: can't parse entities: Can't find end tag corresponding to start tag \"b\""},
-	}[t]
-	if fault.Times = times; ok {
-		d.Server.Fail(fault)
+	var fault Fault
+	switch t {
+	case driver.BadRequest:
+		fault = Fault{Code: 400, Text: "Bad Request: group is deactivated"}
+	case driver.Unauthorized:
+		fault = Fault{Code: 401, Text: "Unauthorized"}
+	case driver.Forbidden:
+		fault = Fault{Code: 403, Text: "Forbidden: bot was blocked by the user"}
+	case driver.RateLimited:
+		fault = Fault{Code: 429, Text: fmt.Sprint("Too Many Requests: retry after ", driver.Wait), RetryAfter: driver.Wait}
+	case driver.ServerError:
+		fault = Fault{Code: 502, Page: true}
+	case driver.HangBefore:
+	case driver.HangAfter:
+		fault = Fault{After: true}
+	case driver.Dropped:
+		fault = Fault{Drop: true}
+	case driver.Answered:
+		fault = Fault{Drop: true, After: true}
+	case driver.BadMarkup:
+		fault = Fault{Formatted: true, Code: 400, Text: "Bad Request: can't parse entities: Can't find end tag corresponding to start tag \"b\""}
+	default:
+		return false
 	}
-	return ok
+	fault.Times = times
+	d.Server.Fail(fault)
+	return true
 }
 
 // Sends counts sent texts.
