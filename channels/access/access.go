@@ -160,6 +160,7 @@ func (g *Gate) Wrap(next channels.Sink) channels.Sink {
 
 func (g *Gate) admit(ctx context.Context, r *rules, in chat.Inbound) (bool, error) {
 	if !in.Direct && !r.hears(in) {
+		g.unheard(ctx, r, in)
 		return false, g.overhear(ctx, r, in)
 	}
 	allowed, err := g.allowed(ctx, r, in)

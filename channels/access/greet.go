@@ -67,6 +67,15 @@ func (r *rules) toListen(in chat.Inbound) string {
 	return fmt.Sprintf("channels.%s.groups: [%q]", in.Addr.Channel, in.Addr.Chat)
 }
 
+// unheard tells the operator that somebody addresses the bot in a group where it
+// does not listen, and by which key it would.
+func (g *Gate) unheard(ctx context.Context, r *rules, in chat.Inbound) {
+	if in.Mentioned && !r.listens(in) && g.mayTell("unheard "+in.Addr.Chat) {
+		g.deps.Log.InfoContext(ctx, "addressed in a group where the bot does not listen: nothing is said there", "channel", in.Addr.Channel,
+			"group", in.Addr.Chat, "sender", in.From.ID, "todo", r.toListen(in), "trace", in.Trace)
+	}
+}
+
 // toAllow is the key that lets the sender of in in.
 func toAllow(in chat.Inbound) string {
 	return fmt.Sprintf("channels.%s.allow: [%q]", in.Addr.Channel, in.From.ID)

@@ -260,6 +260,28 @@ func TestStrangerIsToldOnce(t *testing.T) {
 	})
 }
 
+// Where the bot does not listen nothing is said, and the operator's log names the
+// group and the key, once in a while.
+func TestAddressedWhereItDoesNotListen(t *testing.T) {
+	for want, cfg := range map[string]Config{"channels.tg.group: mention": {Allow: []string{"9"}, Group: "off"}, `channels.tg.groups: [\"-100\"]`: {Groups: []string{"-200"}}} {
+		g := newGated(cfg)
+		in := inGroup("9", true)
+		in.Addr = chat.Address{Channel: "tg", Chat: "-100"}
+		other := in
+		other.Mentioned = false
+		g.give(t, other)
+		if g.log.Len() > 0 {
+			t.Errorf("talk is logged: %s", g.log.String())
+		}
+		if g.give(t, in) || g.give(t, in) || len(g.said) > 0 || len(g.heard) > 0 {
+			t.Errorf("it was heard: %+v", g.said)
+		}
+		if log := g.log.String(); strings.Count(log, "level=INFO") != 1 || !strings.Contains(log, want) || !strings.Contains(log, "sender=9") {
+			t.Errorf("the log is %s, want %s", log, want)
+		}
+	}
+}
+
 func TestStrangerIsToldHow(t *testing.T) {
 	for _, c := range []struct {
 		pairing bool

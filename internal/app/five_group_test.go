@@ -66,6 +66,24 @@ func (f *five) joins(p side, n int) {
 	}
 }
 
+// invited has person n add the bot to the group. On Discord gather has done that.
+func (f *five) invited(p side, n int) {
+	f.t.Helper()
+	who, group := p.drive().Person(n), f.squares[p]
+	switch p := p.(type) {
+	case *onTelegram:
+		var ids [2]int64
+		if _, err := fmt.Sscan(group+" "+who.ID, &ids[0], &ids[1]); err != nil {
+			f.t.Fatal(err)
+		}
+		p.Invite(ids[0], ids[1])
+	case *onFeishu:
+		p.Invite(who.ID, group)
+	case *onQQ:
+		p.Befriend(group)
+	}
+}
+
 // asked lets somebody ask the bot in the group and returns what the model was
 // told, and how many pictures it was shown with that.
 func (f *five) asked(p side, group string, r remark) (said string, pictures int) {

@@ -133,3 +133,50 @@ func TestFiveOutsiders(t *testing.T) {
 	})
 	clean(t, b.signal(syscall.SIGTERM))
 }
+
+// TestFiveGreeting: where somebody adds the bot it says once what it can do and
+// who lets people in, also when it is told of that again after a kill; adding it
+// lets nobody in. DingTalk does not tell.
+func TestFiveGreeting(t *testing.T) {
+	t.Parallel()
+	f := newFive(t, fiveOptions{})
+	f.allow = two
+	b := f.start()
+	groups := map[side]string{}
+	for life := range 2 {
+		f.each(func(p side) {
+			if !hears(p) {
+				return
+			}
+			if life == 0 {
+				groups[p] = f.gather(p, 3)
+			}
+			f.invited(p, 2)
+			shown := f.wait(p, groups[p], "the greeting", has("/help"))
+			if hello := shown[0].text; holding(shown, "/help") != 1 || !strings.Contains(hello, "let in") || !strings.Contains(hello, "/context") {
+				t.Errorf("%s, life %d: the group shows %q", p.name(), life, shown)
+			}
+			f.remark(p, remark{who: 2, asks: true, text: "let me in"})
+			shown = f.wait(p, groups[p], "that it does not know them", has("only answer people who were let in"))
+			if n := holding(shown, "only answer people"); n != 1 {
+				t.Errorf("%s, life %d: a stranger is told %d times: %q", p.name(), life, n, shown)
+			}
+			if said := b.log.String(); life == 0 && !strings.Contains(said, "sender="+idOf(p, 2)) {
+				t.Errorf("%s: the log does not name who that was", p.name())
+			}
+			f.remark(p, remark{asks: true, text: "/status"}) // everything before it has come in
+			f.wait(p, groups[p], "the status", func(all []line) bool { return len(all) > len(shown) })
+			if n := len(p.shown(groups[p])); n != 3+life {
+				t.Errorf("%s, life %d: %d messages: %q", p.name(), life, n, p.shown(groups[p]))
+			}
+		})
+		if life == 0 {
+			b.kill()
+			b = f.start()
+		}
+	}
+	if n := f.model.Count(); n > 0 {
+		t.Errorf("the model was asked %d times by people who are not let in", n)
+	}
+	clean(t, b.signal(syscall.SIGTERM))
+}

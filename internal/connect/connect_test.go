@@ -48,7 +48,7 @@ type told struct {
 }
 
 // scanned runs a scan over a handler while something happens to the platform.
-func scanned(t *testing.T, s Scan, a *air, meanwhile func()) (App, error, *told) {
+func scanned(t *testing.T, s Scan, a *air, meanwhile func()) (App, *told, error) {
 	t.Helper()
 	out := &told{}
 	s.HTTP = &http.Client{Transport: a}
@@ -58,7 +58,7 @@ func scanned(t *testing.T, s Scan, a *air, meanwhile func()) (App, error, *told)
 	}
 	s.Trouble = func(err error) { out.trouble = append(out.trouble, err != nil) }
 	app, err := s.Run(t.Context())
-	return app, err, out
+	return app, out, err
 }
 
 // Feishu's and Lark's apps are made by a scan, at the host that the person named
@@ -113,7 +113,7 @@ func TestScanOfFeishu(t *testing.T) {
 				h.ServeHTTP(w, r)
 			})
 			began := time.Now()
-			app, err, told := scanned(t, Scan{Platform: "feishu", Given: map[string]string{"api_base": c.base}}, a, func() { c.do(s, a) })
+			app, told, err := scanned(t, Scan{Platform: "feishu", Given: map[string]string{"api_base": c.base}}, a, func() { c.do(s, a) })
 			if !errors.Is(err, c.err) || len(told.links) != 1 || told.good != 10*time.Minute || !slices.Equal(told.trouble, c.trouble) || !slices.Equal(hosts, c.hosts) {
 				t.Errorf("%s: %v, hosts %q, told %+v", c.name, err, hosts, told)
 			}
@@ -149,8 +149,11 @@ func TestScanOfDingTalk(t *testing.T) {
 			<-time.After(5 * time.Second)
 			s.Decline("")
 			<-time.After(time.Minute)
+			s.Decline("系统繁忙")
+			<-time.After(5 * time.Second)
 			s.Agree()
-		}, trouble: []bool{true, false}},
+			s.Decline("")
+		}, trouble: []bool{true, false, true}},
 		{name: "cut in the midst", do: func(s *dingtalk.Server, a *air) {
 			a.cut.Store(true)
 			<-time.After(time.Minute)
@@ -163,15 +166,16 @@ func TestScanOfDingTalk(t *testing.T) {
 			s := dingtalk.New(nil)
 			defer s.Close()
 			a := &air{Handler: s.Handler()}
-			app, err, told := scanned(t, Scan{Platform: "dingtalk"}, a, func() { c.do(s, a) })
+			began := time.Now()
+			app, told, err := scanned(t, Scan{Platform: "dingtalk"}, a, func() { c.do(s, a) })
 			if !c.any && !errors.Is(err, c.err) || c.any != (err != nil && c.err == nil) || len(told.links) != 1 || told.good != 2*time.Hour || !slices.Equal(told.trouble, c.trouble) {
 				t.Errorf("%s: %v, told %+v", c.name, err, told)
 			}
 			if id, secret := s.Credentials(); err == nil && (app.Values["client_id"] != id || app.Values["client_secret"] != secret || len(app.Values) != 2) {
 				t.Errorf("%s: %+v", c.name, app)
 			}
-			if c.name == "refused" && !strings.Contains(err.Error(), "用户拒绝授权") {
-				t.Errorf("the reason is not told: %v", err)
+			if c.name == "refused" && (!strings.Contains(err.Error(), "用户拒绝授权") || time.Since(began) > time.Minute) {
+				t.Errorf("the reason is told after %v: %v", time.Since(began), err)
 			}
 			synctest.Wait()
 		})
