@@ -273,7 +273,13 @@ func TestAddressedWhereItDoesNotListen(t *testing.T) {
 		if g.log.Len() > 0 {
 			t.Errorf("talk is logged: %s", g.log.String())
 		}
-		if g.give(t, in) || g.give(t, in) || len(g.said) > 0 || len(g.heard) > 0 {
+		heard := 0
+		for range 2 {
+			if g.give(t, in) {
+				heard++
+			}
+		}
+		if heard > 0 || len(g.said) > 0 || len(g.heard) > 0 {
 			t.Errorf("it was heard: %+v", g.said)
 		}
 		if log := g.log.String(); strings.Count(log, "level=INFO") != 1 || !strings.Contains(log, want) || !strings.Contains(log, "sender=9") {
