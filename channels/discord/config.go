@@ -45,7 +45,7 @@ func (c *Config) complete() error {
 	case !tokenShape.MatchString(string(c.Token)):
 		errs = append(errs, errors.New("token: holds characters that no token has; expected the bot token (not the client secret or the public key), of the form MTk4NjIy.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"))
 	case !tokenForm.MatchString(string(c.Token)):
-		errs = append(errs, errors.New("token: is none, or not the whole of it; the bot token (not the application's id, client secret or public key) has three parts with dots between them, as in MTk4NjIy.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"))
+		errs = append(errs, errors.New("token: is not a bot token, or not the whole of it; a bot token (not the application's id, client secret or public key) has three parts with dots between them, as in MTk4NjIy.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"))
 	}
 	err := channels.CheckURL("api_base", c.APIBase)
 	if err == nil && strings.Contains(c.APIBase, "@") {

@@ -58,13 +58,13 @@ func (c *Config) complete() error {
 	case c.AppID == "":
 		errs = append(errs, errors.New("app_id: missing; "+where+"Credentials & Basic Info, in the form cli_0123456789abcdef"))
 	case !appIDShape.MatchString(c.AppID):
-		errs = append(errs, fmt.Errorf("app_id: %q is none; expected the form cli_0123456789abcdef", c.AppID))
+		errs = append(errs, fmt.Errorf("app_id: %q is not an App ID; expected the form cli_0123456789abcdef", c.AppID))
 	}
 	switch {
 	case c.AppSecret == "":
 		errs = append(errs, errors.New("app_secret: missing; "+where+"Credentials & Basic Info"))
 	case appIDShape.MatchString(string(c.AppSecret)):
-		errs = append(errs, errors.New("app_secret: is an App ID (cli_…); the App Secret stands beside it, "+where+"Credentials & Basic Info"))
+		errs = append(errs, errors.New("app_secret: is an App ID (cli_…); the App Secret stands below it in the developer console, under Credentials & Basic Info"))
 	case paste.Foreign(string(c.AppSecret)) != "":
 		errs = append(errs, fmt.Errorf("app_secret: %s", paste.Foreign(string(c.AppSecret))))
 	case strings.ContainsAny(string(c.AppSecret), " \t\r\n"):

@@ -88,7 +88,7 @@ func (c *Config) complete() error {
 func (c *Config) checkForm() error {
 	token := string(c.Token)
 	if paste.Foreign(token) == "" && tokenShape.MatchString(token) && !tokenForm.MatchString(token) {
-		return errors.New("token: is none, or not the whole of it; @BotFather's is a number, a colon and the key, in the form 123456:ABC-def")
+		return errors.New("token: is not a bot token, or not the whole of it; @BotFather's is a number, a colon and the key, in the form 123456:ABC-def")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (w *wizard) secretKey(platform, key string) bool {
 }
 
 func found(f app.Finding) setup.Finding {
-	return setup.Finding{Check: f.Check, Text: f.Text, Todo: f.Todo, OK: f.OK, Refused: f.Refused}
+	return setup.Finding{Check: f.Check, Text: f.Text, Todo: words{English: f.Todo, Chinese: f.Chinese}, OK: f.OK, Refused: f.Refused}
 }
 
 // channels asks for platforms until none is wanted.
@@ -249,8 +249,10 @@ func (w *wizard) settle(ctx context.Context, t *setup.Trial) (setup.Action, erro
 			w.say("ok    %s", "ok    %s", text)
 		}
 		return "", nil
-	case f.Todo != "":
-		text += "\n      " + w.tongue(words{English: "what to do: ", Chinese: "怎么办："}) + f.Todo
+	case f.Malformed && !w.silent:
+		text = w.tongue(words{Chinese: "填写的内容格式不对。\n      "}) + text
+	case f.Todo != words{}:
+		text += "\n      " + w.tongue(words{English: "what to do: ", Chinese: "怎么办："}) + w.tongue(f.Todo)
 	}
 	if w.silent {
 		hint := "; nothing was written"

@@ -61,7 +61,7 @@ func TestInitAtATerminal(t *testing.T) {
 		if err := s.cmd.Wait(); err != nil {
 			t.Errorf("%v:\n%s", err, s.Raw())
 		}
-		if shown := s.Raw(); strings.Contains(shown, tg.Token()) || strings.Contains(shown, "wrong-token") || !strings.Contains(shown, "错误  channel telegram") {
+		if shown := s.Raw(); strings.Contains(shown, tg.Token()) || strings.Contains(shown, "wrong-token") || !strings.Contains(shown, "错误  channel telegram") || !strings.Contains(shown, "平台不接受这组密钥") {
 			t.Errorf("the screen shows\n%s", shown)
 		}
 		if written := b.read("config.yaml") + b.read(".env"); agrees != strings.Contains(written, "TELEGRAM_BOT_TOKEN="+tg.Token()) || !agrees && written != "" {

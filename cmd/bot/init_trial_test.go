@@ -134,6 +134,27 @@ func TestInitOfMalformedAnswers(t *testing.T) {
 	}
 }
 
+// TestInitSaysInChineseWhatToDo: what is wrong with an answer, and what to do
+// about a platform and a model that were not reached, also by a proxy.
+func TestInitSaysInChineseWhatToDo(t *testing.T) {
+	t.Parallel()
+	b := &beginner{t: t, dir: t.TempDir()}
+	url := "http://" + freeAddress(t)
+	lines := "telegram\nabc\n123456:abcdef\nskip\n\nopenai\n" + url + "/v1\nm\nsk-key\nskip\nUTC\n"
+	code, out, errs := b.init(lines, []string{"LANG=zh_CN.UTF-8"}, "--key", "api_base="+url, "--key", "proxy=http://"+freeAddress(t))
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+	parts(t, "output", out, []string{
+		"错误  填写的内容格式不对。\n      channels.telegram.token: is not a bot token",
+		"怎么办：没有连上平台：检查本机的网络，以及 channels.telegram 里的 api_base 等地址；正在使用 channels.telegram.proxy 里的代理：127.0.0.1:",
+		"怎么办：没有连上模型服务：检查本机的网络，以及 llm.models 里 main 的 base_url 是否正确；要通过代理才能上网的，设置环境变量 HTTPS_PROXY，或 llm.models 里 main 的 proxy",
+	})
+	if strings.Contains(out, "holds a text") {
+		t.Errorf("it speaks of a variable to somebody who has typed the value:\n%s", out)
+	}
+}
+
 func TestChosen(t *testing.T) {
 	t.Parallel()
 	all := setup.Finding{}.Offers()

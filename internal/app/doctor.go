@@ -1,13 +1,11 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"magpie/channels/all"
 	"magpie/config"
 	"magpie/internal/kv"
-	"magpie/internal/proxy"
 	"magpie/media/oss"
 )
 
@@ -29,6 +26,8 @@ type Finding struct {
 	Skipped bool   `json:"skipped,omitempty"`
 	Text    string `json:"text"`             // what was found
 	Todo    string `json:"advice,omitempty"` // what to do when it is Bad
+	// Chinese is Todo for those whom init asks in Chinese.
+	Chinese string `json:"-"`
 	// Refused: a service was reached and does not take the credentials.
 	Refused bool `json:"-"`
 }
@@ -100,15 +99,18 @@ func (e exam) finding(ctx context.Context) Finding {
 	if err == nil {
 		return Finding{Check: e.name, OK: true, Text: found}
 	}
-	f := Finding{Check: e.name, Text: err.Error(), Todo: "correct what the text names"}
+	f := Finding{Check: e.name, Text: err.Error(), Todo: "correct what the text names", Chinese: "按上面的说明改正"}
 	f.Refused = channels.KindOf(err) == channels.Unauthorized || llm.KindOf(err) == llm.Unauthorized
 	if _, f.Skipped = errors.AsType[*unseen](err); f.Skipped {
-		f.Todo = ""
+		f.Todo, f.Chinese = "", ""
 		return f
 	}
 	var wise interface{ Advice() string }
 	if errors.As(err, &wise) {
 		f.Todo = wise.Advice()
+	}
+	if both, ok := errors.AsType[*remedied](err); ok {
+		f.Chinese = both.todo.Chinese
 	}
 	return f
 }
@@ -179,7 +181,7 @@ func examineChannel(ctx context.Context, c config.Channel, deps channels.Deps) (
 		return "needs no credentials", nil
 	}
 	if err := checker.Check(ctx); err != nil {
-		return "", &advised{err, channelTodo(c, channels.KindOf(err))}
+		return "", &remedied{err, channelTodo(c, channels.KindOf(err))}
 	}
 	found := "the platform accepts the bot"
 	surveyor, ok := ch.(channels.Surveyor)
@@ -191,37 +193,6 @@ func examineChannel(ctx context.Context, c config.Channel, deps channels.Deps) (
 		lacks = append(lacks, "what it may do there could not be looked at: "+err.Error())
 	}
 	return strings.Join(append([]string{found}, lacks...), "\n- "), nil
-}
-
-func channelTodo(c config.Channel, kind channels.Kind) string {
-	section := "channels." + c.Name
-	switch kind {
-	case channels.Unauthorized:
-		return "correct the credentials in " + section + "; the platform's console shows them, or makes new ones"
-	case channels.RateLimited:
-		return "the platform is asked too often; try again in some minutes"
-	case channels.Rejected:
-		return "the platform refuses the bot: look at the text, and at its permissions in the platform's console"
-	}
-	return "check that this machine reaches the platform, and api_base and the like in " + section + wayOut(section+".proxy", c.Proxy)
-}
-
-// wayOut says by which proxy calls leave this machine, or how they could: that
-// of a key, or of the environment. A name and a password in its address are not
-// shown.
-func wayOut(key, value string) string {
-	if proxy.None(value) {
-		return "; calls go without a proxy, as " + key + " says"
-	}
-	for _, name := range []string{key, "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		if name != key {
-			value = os.Getenv(name)
-		}
-		if value != "" {
-			return "; calls go through the proxy of " + name + ", " + cmp.Or(proxy.Host(value), "an address that cannot be read")
-		}
-	}
-	return "; where only a proxy leads out, set HTTPS_PROXY or " + key + ", such as http://10.0.0.1:3128"
 }
 
 // examineBucket proves the bucket by a put, a signed get and a deletion.

@@ -38,20 +38,7 @@ func examineModel(ctx context.Context, m config.Model, client *http.Client) (str
 		}
 	}
 	if err != nil {
-		return "", &advised{err, modelTodo(m, llm.KindOf(err))}
+		return "", &remedied{err, modelTodo(m, llm.KindOf(err))}
 	}
 	return fmt.Sprintf("%s at %s answers", m.Model, m.BaseURL), nil
-}
-
-func modelTodo(m config.Model, kind llm.Kind) string {
-	key := "of " + m.Name + " in llm.models"
-	switch kind {
-	case llm.Unauthorized:
-		return "correct api_key " + key + ", or charge the account"
-	case llm.RateLimited:
-		return "the server is asked too often; try again in some minutes"
-	case llm.Rejected:
-		return "check model and base_url " + key
-	}
-	return "check that this machine reaches base_url " + key + ", and that the address is right" + wayOut("proxy "+key, m.Proxy)
 }

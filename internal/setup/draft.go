@@ -27,8 +27,9 @@ type Tools struct {
 
 // Finding is what a trial came to.
 type Finding struct {
-	Check, Text, Todo string
-	OK                bool
+	Check, Text string
+	Todo        Words // what to do about it
+	OK          bool
 	// Malformed: the bot would not start with it, so that it cannot be kept.
 	Malformed bool
 	// Refused: the service was reached and does not take the keys.
@@ -267,7 +268,17 @@ func said(err error) string {
 	}
 	var lines []string
 	for _, p := range wrong.Problems {
-		lines = append(lines, strings.TrimPrefix(p.Key+": "+p.Text, ": "))
+		lines = append(lines, strings.TrimPrefix(p.Key+": "+withoutVariable(p.Text), ": "))
 	}
 	return strings.Join(lines, "\n      ")
+}
+
+// withoutVariable leaves out that a variable holds the value, when nothing else
+// is to be said of the variable: the person has typed the value a moment ago.
+func withoutVariable(text string) string {
+	head, plain := strings.CutSuffix(text, " holds a text")
+	if i := strings.LastIndex(head, "; the variable "); plain && i >= 0 {
+		return head[:i]
+	}
+	return text
 }
