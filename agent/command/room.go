@@ -32,8 +32,8 @@ func runContext(ctx context.Context, s *Set, r *request) (string, error) {
 	verb, rest := verbIn(contextVerbs(), r.args)
 	switch {
 	case r.d.Direct:
-		return r.pick("There is none here: in a private chat every message is for me. In a group I keep what does not address me, until I am asked.",
-			"这里没有：私聊中每条消息都是发给我的。在群里，我会暂存没有 @我 的消息，直到有人问我。"), nil
+		return r.pick("This is a private chat, so every message here is for me. In a group I keep what does not address me, until I am asked.",
+			"这里是私聊，每条消息都是发给我的。在群里，我会暂存没有 @ 我的消息，有人问我时再一起看。"), nil
 	case rest != "":
 		return r.pick("`/context` shows what I keep of this group, `/context clear` forgets it.", "`/上下文` 查看我暂存的本群消息，`/上下文 清空` 将其清除。"), nil
 	case verb == "clear":

@@ -19,9 +19,9 @@ func Next(platform string, values map[string]string) setup.Words {
 	case "telegram":
 		return setup.Words{
 			English: "In groups it sees what mentions it: for all messages (group_context, group: open) write /setprivacy to\n" +
-				"https://t.me/BotFather, choose the bot, Disable, and add it to the group after that. Its own link, https://t.me/<bot>, follows.",
-			Chinese: "在群里它只看到提及它的消息；要读到全部消息（group_context、group: open），请给 https://t.me/BotFather\n" +
-				"发 /setprivacy，选择机器人，Disable，然后再把它加进群。它的链接 https://t.me/<bot> 见下。",
+				"https://t.me/BotFather, choose the bot, Disable, and add it to the group after that. Its own link, https://t.me/<bot>, follows when the token is checked.",
+			Chinese: "在群里它只能看到 @ 它的消息；要读到全部消息（group_context、group: open），请给 https://t.me/BotFather\n" +
+				"发 /setprivacy，选择机器人，Disable，然后再把它加进群。检查 Token 之后会给出它的链接 https://t.me/<bot>。",
 		}
 	case "discord":
 		return setup.Words{
@@ -53,7 +53,7 @@ func Next(platform string, values map[string]string) setup.Words {
 // feishuSteps are the steps in the developer console, in its order.
 func feishuSteps(values map[string]string) setup.Words {
 	page := strings.TrimRight(cmp.Or(values["api_base"], feishu.PublicBase), "/") + "/app"
-	if id := values["app_id"]; id != "" {
+	if id := values["app_id"]; strings.HasPrefix(id, "cli_") {
 		page += "/" + id
 	}
 	events, press := strings.Join(feishu.Events(), "\n     "), strings.Join(feishu.Callbacks(), ", ")
