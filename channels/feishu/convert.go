@@ -142,7 +142,8 @@ func (f *Feishu) press(id string, p *pressed) event {
 	}}
 }
 
-// resolve replaces the places of mentions by names and takes the bot's out.
+// resolve replaces the places of mentions by names and takes the bot's out. Of
+// a message that is nothing but a mention of the bot no text is left.
 func resolve(text string, mentions []mention, me *bot) (clean string, mentioned bool) {
 	names := map[string]string{"@_all": "@all"}
 	for _, m := range mentions {
@@ -152,32 +153,23 @@ func resolve(text string, mentions []mention, me *bot) (clean string, mentioned 
 			mentioned = true
 		}
 	}
-	replace := func(bots string) string {
-		var b strings.Builder
-		rest := text
-		for {
-			at := places.FindStringIndex(rest)
-			if at == nil {
-				return strings.TrimSpace(b.String() + rest)
-			}
-			key := rest[at[0]:at[1]]
-			b.WriteString(rest[:at[0]])
-			rest = rest[at[1]:]
-			switch name, ok := names[key]; {
-			case !ok:
-				b.WriteString(key)
-			case name == "":
-				b.WriteString(bots)
-				if bots == "" {
-					rest = strings.TrimPrefix(rest, " ")
-				}
-			default:
-				b.WriteString(name)
-			}
+	var b strings.Builder
+	rest := text
+	for {
+		at := places.FindStringIndex(rest)
+		if at == nil {
+			return strings.TrimSpace(b.String() + rest), mentioned
+		}
+		key := rest[at[0]:at[1]]
+		b.WriteString(rest[:at[0]])
+		rest = rest[at[1]:]
+		switch name, ok := names[key]; {
+		case !ok:
+			b.WriteString(key)
+		case name == "":
+			rest = strings.TrimPrefix(rest, " ")
+		default:
+			b.WriteString(name)
 		}
 	}
-	if clean = replace(""); clean == "" && mentioned {
-		clean = replace("@" + me.Name) // nothing but the mention is a message too
-	}
-	return clean, mentioned
 }

@@ -141,7 +141,7 @@ func TestOverheard(t *testing.T) {
 		t.Errorf("got %+v", in)
 	}
 	w.Say(fake.Said{From: ann, Chat: crowd, Text: "@_user_1", Mentions: []string{fake.BotID}})
-	if in := r.Next(t); !in.Mentioned {
+	if in := r.Next(t); !in.Mentioned || in.Text != "" {
 		t.Errorf("a bare mention: %+v", in)
 	}
 }
