@@ -31,7 +31,7 @@ func (g *Gate) news(ctx context.Context, r *rules, in chat.Inbound) error {
 // greet introduces the bot where it was added, once in each chat.
 func (g *Gate) greet(ctx context.Context, r *rules, in chat.Inbound) error {
 	if !in.Direct && !r.listens(in) {
-		g.deps.Log.InfoContext(ctx, "added to a group where the bot does not listen: nothing is said there", "channel", in.Addr.Channel,
+		g.deps.Log.InfoContext(ctx, "added to a group where the bot does not listen: nothing is said there",
 			"group", in.Addr.Chat, "by", in.From.ID, "todo", r.toListen(in))
 		return nil
 	}
@@ -43,7 +43,7 @@ func (g *Gate) greet(ctx context.Context, r *rules, in chat.Inbound) error {
 		case !allowed && r.Pairing:
 			return g.offer(ctx, r, in)
 		case !allowed:
-			g.deps.Log.InfoContext(ctx, "a stranger began a private chat", "channel", in.Addr.Channel, "sender", in.From.ID, "todo", toAllow(in))
+			g.deps.Log.InfoContext(ctx, "a stranger began a private chat", "sender", in.From.ID, "todo", toAllow(in))
 			return nil
 		}
 	}
@@ -54,7 +54,7 @@ func (g *Gate) greet(ctx context.Context, r *rules, in chat.Inbound) error {
 		if err := g.deps.Say(ctx, out); err != nil {
 			return fmt.Errorf("greet %s: %w", in.Addr, err)
 		}
-		g.deps.Log.InfoContext(ctx, "added", "channel", in.Addr.Channel, "chat", in.Addr.Chat, "by", in.From.ID)
+		g.deps.Log.InfoContext(ctx, "added", "chat", in.Addr.Chat, "by", in.From.ID)
 		return nil
 	})
 }
@@ -71,7 +71,7 @@ func (r *rules) toListen(in chat.Inbound) string {
 // does not listen, and by which key it would.
 func (g *Gate) unheard(ctx context.Context, r *rules, in chat.Inbound) {
 	if in.Mentioned && !r.listens(in) && g.mayTell("unheard "+in.Addr.Chat) {
-		g.deps.Log.InfoContext(ctx, "addressed in a group where the bot does not listen: nothing is said there", "channel", in.Addr.Channel,
+		g.deps.Log.InfoContext(ctx, "addressed in a group where the bot does not listen: nothing is said there",
 			"group", in.Addr.Chat, "sender", in.From.ID, "todo", r.toListen(in), "trace", in.Trace)
 	}
 }
@@ -89,7 +89,7 @@ func (g *Gate) refuse(ctx context.Context, r *rules, in chat.Inbound) error {
 	}
 	key := "told." + in.Addr.Channel + "." + in.Addr.Chat + "." + in.From.ID
 	err := g.once(ctx, key, toldFor, func() error {
-		g.deps.Log.InfoContext(ctx, "a stranger addressed the bot in a group", "channel", in.Addr.Channel, "sender", in.From.ID, "name", in.From.Name,
+		g.deps.Log.InfoContext(ctx, "a stranger addressed the bot in a group", "sender", in.From.ID, "name", in.From.Name,
 			"group", in.Addr.Chat, "todo", toAllow(in),
 			"or", fmt.Sprintf("channels.%s.groups: [{id: %q, members: true}]", in.Addr.Channel, in.Addr.Chat), "trace", in.Trace)
 		return g.say(ctx, in, "stranger", refusal(r, in))
