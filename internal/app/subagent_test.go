@@ -201,6 +201,7 @@ func TestTaskBudget(t *testing.T) {
 	w := newWorld(t, nil)
 	var c *crew
 	c = w.crew(func(r modelserver.Request) modelserver.Answer {
+		<-c.open
 		a := c.report(r, "result of "+r.LastUser())
 		a.Usage = modelserver.Usage{Input: 900_000, Output: 100_000}
 		return a
@@ -210,6 +211,8 @@ func TestTaskBudget(t *testing.T) {
 	b := w.startWith(path, listen)
 	b.ready()
 	w.say("spawn dear")
+	w.wait(owner, "the answer, before the task uses up the budget", func(m []telegram.Message) bool { return count(m, "came: ") == 1 })
+	c.letGo()
 	w.wait(owner, "the report", func(m []telegram.Message) bool {
 		return count(m, `The background task "dear" has ended. Its report, as it is:`) == 1 && count(m, "result of dear") == 1
 	})
