@@ -205,8 +205,9 @@ func (s *sending) find(ctx context.Context, chatID, key, words string, at time.T
 // rendered: its first letters and digits, without a mention before them.
 func start(text string) string {
 	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "@") {
-		_, text, _ = strings.Cut(text, " ")
+	if strings.HasPrefix(text, "@") { // a block begins below the mention
+		name, _ := untilBlank(text)
+		text = text[len(name):]
 	}
 	var b strings.Builder
 	for _, r := range render.Plain(text) {

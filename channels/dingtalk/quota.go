@@ -2,7 +2,10 @@ package dingtalk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,7 +36,33 @@ type quota struct {
 
 // withheld reports whether DingTalk kept back what a message says.
 func (m message) withheld() bool {
-	return m.Fault != 0 && len(m.Text) == 0 && len(m.Content) == 0
+	return m.Fault != 0 && void(m.Text) && void(m.Content)
+}
+
+// void reports whether there is nothing in a content: it is not there, or all
+// that it holds is empty.
+func void(raw json.RawMessage) bool {
+	var v any
+	return json.Unmarshal(raw, &v) != nil || holdsNothing(v)
+}
+
+func holdsNothing(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return strings.TrimSpace(v) == ""
+	case []any:
+		return !slices.ContainsFunc(v, func(one any) bool { return !holdsNothing(one) })
+	case map[string]any:
+		for _, one := range v {
+			if !holdsNothing(one) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // deaf tells the operator, and once a day the chat, that a message came without

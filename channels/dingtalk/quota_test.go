@@ -2,6 +2,7 @@ package dingtalk
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
@@ -83,5 +84,29 @@ func TestOtherCodes(t *testing.T) {
 	w.Say(fake.Said{Chat: ann().Chat(), Text: "second"})
 	if in := r.Next(t); in.Text != "second" {
 		t.Errorf("got %+v", in)
+	}
+}
+
+// A content that is there and empty is withheld as well.
+func TestWithheld(t *testing.T) {
+	for body, want := range map[string]bool{
+		`"errorCode":20001`: true,
+		`"errorCode":"20001","text":null,"content":null`:             true,
+		`"errorCode":20001,"text":{"content":" "}`:                   true,
+		`"errorCode":20001,"text":{}`:                                true,
+		`"errorCode":20001,"content":""`:                             true,
+		`"errorCode":20001,"content":{"richText":[{"text":""}]}`:     true,
+		`"text":{"content":""}`:                                      false,
+		`"errorCode":0,"text":{"content":""}`:                        false,
+		`"errorCode":20001,"text":{"content":"a"}`:                   false,
+		`"errorCode":20001,"content":{"downloadCode":"c"}`:           false,
+		`"errorCode":20001,"text":{"isReplyMsg":true,"content":""}`:  false,
+		`"errorCode":20001,"content":{"richText":[{},{"text":"a"}]}`: false,
+		`"errorCode":20001,"content":"{\"downloadCode\":\"c\"}"`:     false,
+	} {
+		var m message
+		if err := json.Unmarshal([]byte("{"+body+"}"), &m); err != nil || m.withheld() != want {
+			t.Errorf("%s: withheld %v, %v", body, m.withheld(), err)
+		}
 	}
 }

@@ -150,6 +150,8 @@ func TestQuotedByWordsAndTime(t *testing.T) {
 		{"第一 part", 0, "0"},
 		{"@0001 第一 part", time.Hour, "0"}, // clocks may differ
 		{"@0001\n\n# 第一 **part**", 0, "0"},
+		{"@小明\n\n第一part", time.Hour, "0"},
+		{"@小明\u2005second", time.Hour, "1"},
 		{"second", 0, "1"},
 		{"好的", 2*time.Minute + time.Second, "2"},
 		{"好的", 3*time.Minute - time.Second, "3"},

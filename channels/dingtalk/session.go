@@ -40,6 +40,36 @@ type session struct {
 
 	stored time.Time // Until as it stands in the table
 	url    string    // URL as it stands in the table
+	whole  bool      // what stands in the table is in it
+}
+
+// good reports whether the webhook can be used.
+func (n session) good(now time.Time) bool {
+	return n.URL != "" && now.Add(sessionMargin).Before(n.Until)
+}
+
+// join adds what stands in the table: an earlier process has left it, or one
+// that takes the messages while this one answers them.
+func (n *session) join(old session) {
+	n.whole, n.stored, n.url = true, old.Until, old.URL
+	if old.Slowed.After(n.Slowed) {
+		n.Slowed = old.Slowed
+	}
+	earlier := old.Heard
+	if old.Until.After(n.Until) {
+		n.URL, n.Until = old.URL, old.Until
+		n.Heard, earlier = earlier, n.Heard
+	}
+	n.hear(earlier)
+}
+
+// hear adds earlier messages, as far as they are not known.
+func (n *session) hear(earlier []heard) {
+	for _, h := range earlier {
+		if !slices.ContainsFunc(n.Heard, func(x heard) bool { return x.ID == h.ID }) && len(n.Heard) < mostHeard {
+			n.Heard = append(slices.Clip(n.Heard), h)
+		}
+	}
 }
 
 type heard struct {
@@ -70,12 +100,8 @@ func (s *sessions) hold(chat string, n session) {
 		clear(s.known)
 	}
 	old := s.known[chat]
-	n.stored, n.url, n.Slowed = old.stored, old.url, old.Slowed
-	for _, h := range old.Heard {
-		if !slices.ContainsFunc(n.Heard, func(x heard) bool { return x.ID == h.ID }) && len(n.Heard) < mostHeard {
-			n.Heard = append(n.Heard, h)
-		}
-	}
+	n.stored, n.url, n.Slowed, n.whole = old.stored, old.url, old.Slowed, old.whole
+	n.hear(old.Heard)
 	if n.URL == "" {
 		n.URL, n.Until = old.URL, old.Until
 	}
@@ -87,6 +113,12 @@ func (s *sessions) store(ctx context.Context, chat string) error {
 	s.mu.Lock()
 	n := s.known[chat]
 	s.mu.Unlock()
+	if !n.whole {
+		var err error
+		if n, err = s.load(ctx, chat); err != nil {
+			return err
+		}
+	}
 	if n.URL == "" || (n.URL == n.url && n.Until.Sub(n.stored) < storeStep) {
 		return nil
 	}
@@ -133,16 +165,18 @@ func (s *sessions) slow(ctx context.Context, chat string, until time.Time) error
 // still good.
 func (s *sessions) get(ctx context.Context, chat string) (n session, ok bool, err error) {
 	s.mu.Lock()
-	n, ok = s.known[chat]
+	n = s.known[chat]
 	s.mu.Unlock()
-	if !ok {
-		if n, err = s.load(ctx, chat); err != nil {
-			return n, false, err
+	if !n.whole || !n.good(s.now()) {
+		var stands session
+		if stands, err = s.load(ctx, chat); err == nil {
+			n = stands
 		}
 	}
-	return n, n.URL != "" && s.now().Add(sessionMargin).Before(n.Until), nil
+	return n, n.good(s.now()), err
 }
 
+// load reads a chat's session from the table into what is known of it.
 func (s *sessions) load(ctx context.Context, chat string) (n session, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tablePatience)
 	defer cancel()
@@ -155,18 +189,16 @@ func (s *sessions) load(ctx context.Context, chat string) (n session, err error)
 		if json.Unmarshal(e.Value, &n) != nil || !s.trusted(n.URL) {
 			n = session{}
 		}
-		n.stored, n.url = n.Until, n.URL
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if newer, ok := s.known[chat]; ok {
-		return newer, nil
-	}
+	newer := s.known[chat]
+	newer.join(n)
 	if len(s.known) >= mostSessions {
 		clear(s.known)
 	}
-	s.known[chat] = n
-	return n, nil
+	s.known[chat] = newer
+	return newer, nil
 }
 
 // drop forgets a webhook that DingTalk does not know any more, unless it was

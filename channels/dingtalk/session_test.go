@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"magpie/channels"
+	"magpie/internal/kv"
 )
 
 // A session survives in the table only as long as it is good, and an entry
@@ -39,5 +40,32 @@ func TestSessionTable(t *testing.T) {
 	got := ch.sessions.known[crowd().Chat()]
 	if len(got.Heard) != mostHeard || got.sender(fmt.Sprint(2*mostHeard-1)) != "s" || got.sender("0") != "" || got.sender("") != "" {
 		t.Errorf("remembers %d senders", len(got.Heard))
+	}
+}
+
+// One process takes the messages and another answers them: it finds the webhook
+// of now when the one that it knew is over, and who asked.
+func TestSessionsOfAnotherProcess(t *testing.T) {
+	now := time.Unix(1_790_000_000, 0)
+	clock := func() time.Time { return now }
+	w := newWorld(t, nil)
+	var table kv.Memory
+	hears, answers := base(robotOf(t, w, channels.Deps{Table: &table, Now: clock})), base(robotOf(t, w, channels.Deps{Table: &table, Now: clock}))
+	said := func(url, id string) {
+		t.Helper()
+		hears.sessions.hold(crowd().Chat(), session{URL: w.url + url, Until: now.Add(time.Hour), Heard: []heard{{ID: id, Staff: id}}})
+		if err := hears.sessions.store(t.Context(), crowd().Chat()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"a", "b"} {
+		if _, ok, err := answers.sessions.get(t.Context(), crowd().Chat()); ok || err != nil {
+			t.Errorf("before %s: %v, %v", id, ok, err)
+		}
+		said("/"+id, id)
+		if s, ok, err := answers.sessions.get(t.Context(), crowd().Chat()); !ok || err != nil || s.URL != w.url+"/"+id || s.sender(id) != id || s.asker("").Staff != id {
+			t.Errorf("after %s: %+v, %v, %v", id, s, ok, err)
+		}
+		now = now.Add(2 * time.Hour)
 	}
 }

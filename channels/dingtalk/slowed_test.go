@@ -34,7 +34,11 @@ func TestSlowedWebhook(t *testing.T) {
 	if n := w.Calls(fake.OpWebhook); n != 21 {
 		t.Errorf("%d calls of the webhook, want 21", n)
 	}
-	ch = w.channel(t, channels.Deps{Table: &table, Now: clock}) // a restart
+	ch = w.channel(t, channels.Deps{Table: &table, Now: clock})       // a restart
+	base(ch).sessions.hold(crowd().Chat(), w.session(crowd().Chat())) // somebody writes before anything is sent
+	if err := base(ch).sessions.store(t.Context(), crowd().Chat()); err != nil {
+		t.Fatal(err)
+	}
 	now = now.Add(slowedFor - time.Second)
 	send("still by the API")
 	now = now.Add(2 * time.Second)

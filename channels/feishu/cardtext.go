@@ -60,17 +60,19 @@ var upgrades = regexp.MustCompile(`(?i)升级至最新版本|升級至最新版�
 	`(upgrade|update).{0,40}(latest|newest|newer) (client )?version|最新バージョン|최신 버전`)
 
 // degraded tells a card of which only the request to upgrade is left: one line
-// of text, with or without a picture.
+// of text, in one piece or in several, with or without a picture.
 func degraded(rows [][]node) bool {
-	var texts []string
+	var lines []string
 	for _, row := range rows {
+		var line strings.Builder
 		for _, n := range row {
-			if strings.TrimSpace(n.Text) != "" {
-				texts = append(texts, n.Text)
-			}
+			line.WriteString(n.Text)
+		}
+		if strings.TrimSpace(line.String()) != "" {
+			lines = append(lines, line.String())
 		}
 	}
-	return len(texts) == 1 && upgrades.MatchString(texts[0])
+	return len(lines) == 1 && upgrades.MatchString(lines[0])
 }
 
 // cardText is what a card's JSON shows, or "".

@@ -72,6 +72,13 @@ func TestDegradedCards(t *testing.T) {
 		if said, _ := m.read(); said.text != "Report\n["+noCard+"]" {
 			t.Errorf("%s with a title: %+v", words, said)
 		}
+		half := len([]rune(words)) - 6
+		m.Content = mustEncode(object{"title": nil, "elements": [][]object{
+			{{"tag": "img", "image_key": "img_v3_x"}}, {{"tag": "text", "text": string([]rune(words)[:half])}, {"tag": "text", "text": string([]rune(words)[half:])}},
+		}})
+		if said, _ := m.read(); said.text != "["+noCard+"]" {
+			t.Errorf("%s in pieces: %+v", words, said)
+		}
 	}
 }
 

@@ -108,6 +108,10 @@ func (f *Feishu) make(ctx context.Context, uuid string, c *card) (string, error)
 	raw, err := f.api.call(ctx, request{
 		op: "card/create", method: http.MethodPost, path: cardsPath, body: object{"type": "card_json", "data": c.json()},
 	})
+	if cardRefused(err) { // this one: others may be streamed
+		f.deps.Log.Info("feishu lets a card not be streamed, it is replaced instead", "err", err)
+		return "", nil
+	}
 	if channels.KindOf(err) == channels.Rejected && err != nil {
 		f.deps.Log.Warn("feishu lets no card be streamed; is the permission cardkit:card:write missing? Cards are replaced instead", "err", err)
 		f.cards.mu.Lock()

@@ -161,6 +161,26 @@ func TestStreamingWithoutPermission(t *testing.T) {
 	}
 }
 
+// A card that cannot be streamed says nothing of the next one.
+func TestOneCardThatIsNotStreamed(t *testing.T) {
+	w := newWorld(t, fake.Options{})
+	f := w.channel(t, channels.Deps{})
+	w.Fail(fake.Fault{Op: "card", Code: 300305, Msg: "the number of elements exceeds the limit"})
+	for turn, streams := range []bool{false, true} {
+		a := at([]string{ann, bob}[turn])
+		ref := mustSend(t, f, draftOf(a, fmt.Sprint(turn), "beg"))
+		if shown := w.Messages(a.Chat); len(shown) != 1 || shown[0].Streaming != streams {
+			t.Errorf("turn %d shows %+v", turn, shown)
+		}
+		if err := f.Edit(channeltest.Bounded(t), ref, outbound(a, "out", "the **end**")); err != nil {
+			t.Fatal(err)
+		}
+		if shown := w.Messages(a.Chat); len(shown) != 1 || shown[0].Text != "the end" || shown[0].Streaming {
+			t.Errorf("in the end turn %d shows %+v", turn, shown)
+		}
+	}
+}
+
 // Edits of what cannot be edited say so; a number that was overtaken is raised.
 func TestEditTrouble(t *testing.T) {
 	w := newWorld(t, fake.Options{})

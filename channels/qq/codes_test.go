@@ -209,6 +209,36 @@ func TestOtherRefusalsAreNotRemembered(t *testing.T) {
 	}
 }
 
+// A code that no table has, with words about the form: plain text is tried once,
+// and no more when that is refused too.
+func TestRefusalsInWords(t *testing.T) {
+	for _, fault := range []fake.Fault{
+		{Status: 400, Code: 40034997, Text: "Markdown 暂不支持"}, {Status: 403, Code: 304998, Text: "keyboard not allowed"}, {Status: 400, Code: 40034998, Text: "消息按钮无效"},
+	} {
+		w := newWorld(t, &fake.Options{Markdown: true})
+		q := w.channel(t, channels.Deps{}, withMarkdown)
+		w.Fail(fault)
+		msg := reminder(ann, "a", "**a**")
+		msg.Buttons = [][]chat.Button{{{Label: "Yes", Data: "y"}}}
+		if _, err := q.Send(channeltest.Bounded(t), msg); err != nil {
+			t.Errorf("%+v: %v", fault, err)
+			continue
+		}
+		if shown := w.Messages(ann); len(shown) != 1 || shown[0].Text != "a\n\n- Yes" {
+			t.Errorf("%+v: the chat shows %+v", fault, shown)
+		}
+		if !q.learnt.works(asMarkdown) || !q.learnt.works(asButtons) {
+			t.Errorf("%+v: remembered", fault)
+		}
+		fault.Times = 2
+		w.Fail(fault)
+		before := w.Calls("messages")
+		if _, err := q.Send(channeltest.Bounded(t), reminder(ann, "b", "**b**")); err == nil || channels.KindOf(err) != channels.Rejected || w.Calls("messages") != before+2 {
+			t.Errorf("%+v, twice: %v after %d calls", fault, err, w.Calls("messages")-before)
+		}
+	}
+}
+
 // In groups an answer shows what it answers; a platform that does not take that
 // gets it without, also next time.
 func TestQuotingAnswers(t *testing.T) {

@@ -1,6 +1,7 @@
 package qq
 
 import (
+	"errors"
 	"hash/fnv"
 	"regexp"
 	"slices"
@@ -66,6 +67,8 @@ func (l *letter) plainer(err error) bool {
 	case l.quotes != "" && mayBeTheQuote(err):
 		l.quotes = ""
 		l.note(asQuote, err, nil)
+	case l.markdown && formRefused(err):
+		l.markdown, l.keyboard = false, false
 	default:
 		return false
 	}
@@ -96,6 +99,17 @@ func (l *letter) hidden(err error) bool {
 // mayBeTheQuote: the platform does not say with which code it refuses one.
 func mayBeTheQuote(err error) bool {
 	return channels.KindOf(err) == channels.Rejected && !refusedWith(err, slices.Concat(repeatCodes(), absentCodes(), quotaCodes()))
+}
+
+// ofTheForm finds what a refusal is about that has a code which no table has.
+var ofTheForm = regexp.MustCompile(`(?i)markdown|keyboard|按钮|模板`)
+
+// formRefused: the words of a refusal say that the form is not taken, and its
+// code says nothing. The tables lag behind the platform.
+func formRefused(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && channels.KindOf(err) == channels.Rejected && ofTheForm.MatchString(r.text) &&
+		!refusedWith(err, slices.Concat(refusalCodes(), windowCodes(), quotaCodes(), mediaCodes()))
 }
 
 // note notes that the account lacks a feature; no codes: whatever was said.

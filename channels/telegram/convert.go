@@ -108,7 +108,7 @@ func (t *Telegram) inbound(m *message, w words) *chat.Inbound {
 		ReplyTo: m.quoted(me), Direct: m.Chat.private(), Mentioned: w.mentioned,
 		Forwarded: m.forwardedFrom() != "",
 	}
-	if in.ReplyTo != nil && in.ReplyTo.Mine {
+	if q := in.ReplyTo; q != nil && q.Mine && q.ID != "" { // not what the bot has said elsewhere
 		in.Mentioned = true
 	}
 	return in
@@ -206,7 +206,8 @@ func (m *message) quoted(me *user) *chat.Quote {
 	case m.External != nil:
 		other := message{messageFiles: m.External.messageFiles, messageExtras: m.External.messageExtras}
 		q.From, q.Text, q.Attachments = m.External.Origin.name(), other.describe(""), other.attachments()
-		if m.External.ID != 0 {
+		q.Mine = m.External.Origin.User != nil && m.External.Origin.User.ID == me.ID
+		if in := m.External.Chat; in != nil && in.ID == m.Chat.ID { // of another topic; other chats have the same numbers
 			q.ID = strconv.FormatInt(m.External.ID, 10)
 		}
 	default:

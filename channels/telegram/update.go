@@ -149,6 +149,7 @@ type quote struct {
 // externalReply is a message of another chat, or one that the bot could not see.
 type externalReply struct {
 	Origin origin `json:"origin"`
+	Chat   *room  `json:"chat"`
 	ID     int64  `json:"message_id"`
 	messageFiles
 	messageExtras
