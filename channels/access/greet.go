@@ -118,15 +118,17 @@ func (g *Gate) once(ctx context.Context, key string, life time.Duration, do func
 	return err
 }
 
+// refusal is what a stranger is told. Where a platform names people anew in each
+// group, somebody who was let in privately is a stranger there.
 func refusal(r *rules, in chat.Inbound) string {
 	zh := chinese(in)
 	switch {
 	case zh && r.Pairing:
-		return "我只回答已获准使用的人。请先私聊我领取配对码，由管理员确认后即可使用。"
+		return "我只回答已获准使用的人。请先私聊我领取配对码，由管理员确认后即可使用。如果私聊里我已经回答你，请管理员放行这个群。"
 	case zh:
 		return "我只回答已获准使用的人。请联系运行我的管理员。"
 	case r.Pairing:
-		return "I only answer people who were let in. Write to me privately: I give you a code with which whoever runs me lets you in."
+		return "I only answer people who were let in. Write to me privately: I give you a code with which whoever runs me lets you in. If I answer you there already, ask them to let this group in."
 	}
 	return "I only answer people who were let in. Please ask whoever runs me."
 }
