@@ -66,6 +66,7 @@ type reply struct {
 	stop   string
 	fresh  int // input tokens that were in no cache
 	usage  llm.Usage
+	text   strings.Builder
 	blocks []*open
 	byNum  map[int]*open
 	ended  bool
@@ -74,8 +75,8 @@ type reply struct {
 // open is a block that is still being written.
 type open struct {
 	piece
-	args strings.Builder
-	said strings.Builder
+	args    strings.Builder
+	thought strings.Builder
 }
 
 func (r *reply) read(b *wire.Body) error {
@@ -173,7 +174,11 @@ func (r *reply) change(o *open, c change) error {
 	if c.Signature != "" {
 		o.Signature = c.Signature
 	}
-	o.said.WriteString(c.Text + c.Thinking)
+	if o.Type != "thinking" {
+		c.Thinking = ""
+	}
+	r.text.WriteString(c.Text) // whatever block it says that it is of
+	o.thought.WriteString(c.Thinking)
 	if (c.Text != "" || c.Thinking != "") && !r.emit(llm.Event{Text: c.Text, Thinking: c.Thinking}, nil) {
 		return wire.ErrStop
 	}
@@ -216,13 +221,11 @@ func (r *reply) count(u *usage) {
 }
 
 func (r *reply) done(history []llm.Message) llm.Reply {
-	m := llm.Message{Role: llm.Assistant}
+	m := llm.Message{Role: llm.Assistant, Text: r.text.String()}
 	for _, o := range r.blocks {
 		switch o.Type {
-		case "text":
-			m.Text += o.said.String()
 		case "thinking":
-			m.Thinking = append(m.Thinking, llm.Thinking{Provider: maker, Text: o.said.String(), Signature: o.Signature})
+			m.Thinking = append(m.Thinking, llm.Thinking{Provider: maker, Text: o.thought.String(), Signature: o.Signature})
 		case "redacted_thinking":
 			m.Thinking = append(m.Thinking, llm.Thinking{Provider: maker, Redacted: o.Data})
 		case "tool_use":

@@ -116,6 +116,8 @@ func TestErrorInsideAStream(t *testing.T) {
 func FuzzReply(f *testing.F) {
 	f.Add(thoughtful)
 	f.Add(`{"type":"message","content":[{"type":"tool_use","input":null}]}`)
+	// A text that claims to be of the thoughts is text.
+	f.Add("data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\"}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"text\":\"o\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n")
 	f.Add("data: {\"type\":\"content_block_delta\",\"index\":9,\"delta\":null}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"x\"}}\n\n")
 	var body atomic.Pointer[string]
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(*body.Load())) }))
