@@ -119,7 +119,7 @@ func (d *Discord) followUp(ctx context.Context, o *open, msg chat.Outbound, c cr
 // remember writes down what the messages of a use are called. Without it, it is
 // known until the restart.
 func (d *Discord) remember(ctx context.Context, o *open) {
-	if err := d.uses.keep(ctx, o.id, o.use); err != nil {
+	if err := d.uses.keep(context.WithoutCancel(ctx), o.id, o.use); err != nil {
 		d.deps.Log.Warn("how a command was answered is known until the restart only", "err", err)
 	}
 }

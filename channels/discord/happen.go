@@ -39,8 +39,9 @@ func (g *guilds) load(ctx context.Context, t kv.Table) (err error) {
 	return nil
 }
 
+// keep writes them down, also at the end of a run: what was told is not told again.
 func (g *guilds) keep(ctx context.Context, t kv.Table) error {
-	ctx, cancel := context.WithTimeout(ctx, tablePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tablePatience)
 	defer cancel()
 	return put(ctx, t, guildsKey, g.ids, 0)
 }
