@@ -63,8 +63,9 @@ type chatRate struct {
 	bucket *rate.Limiter
 	until  time.Time // the platform asked for silence until then
 	rests  time.Time // until then it takes no edits, drafts and signs
-	// undrafted: it refused a draft that is no message.
-	undrafted atomic.Bool
+	// undrafted is when it last refused a draft that is no message, in
+	// nanoseconds since 1970; 0 = it has not.
+	undrafted atomic.Int64
 }
 
 const (
@@ -72,6 +73,9 @@ const (
 	slowest     = 16   // 429s slow the channel down to a sixteenth at most
 	recoverTime = 30 * time.Second
 	unknownWait = 3 * time.Second // a 429 that does not say how long
+	// draftless is for how long a chat that refused a draft is shown none: what it
+	// refused may have been that one alone.
+	draftless = time.Hour
 )
 
 func newGovernor(limit channels.Rate, setting string) *governor {

@@ -23,7 +23,10 @@ func (d *Dispatcher) editPause(a chat.Address) time.Duration {
 // none.
 func (d *Dispatcher) draftPause(a chat.Address) time.Duration {
 	_, ok := d.ch.(channels.Drafter)
-	if !ok || !d.opt.Stream || d.limits.DraftIn == nil || d.gov.chat(a).undrafted.Load() {
+	if !ok || !d.opt.Stream || d.limits.DraftIn == nil {
+		return 0
+	}
+	if refused := d.gov.chat(a).undrafted.Load(); refused != 0 && time.Since(time.Unix(0, refused)) < draftless {
 		return 0
 	}
 	return max(d.limits.DraftIn(a), 0)
@@ -79,7 +82,7 @@ func (b *draft) preview(ctx context.Context, text string) (again bool) {
 	case channels.RateLimited:
 		b.d.gov.rest(b.addr, err)
 	case channels.Rejected:
-		b.d.gov.chat(b.addr).undrafted.Store(true)
+		b.d.gov.chat(b.addr).undrafted.Store(time.Now().UnixNano())
 		b.shown, b.known, b.brief = "", false, time.Time{}
 		b.d.opt.Log.InfoContext(ctx, "the chat shows no drafts, replies are streamed by edits if at all", "channel", b.d.ch.Name(), "chat", b.addr.Chat, "trace", b.trace, "err", err)
 		return b.d.editPause(b.addr) > 0

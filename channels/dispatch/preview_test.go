@@ -80,8 +80,8 @@ func TestDrafted(t *testing.T) {
 	})
 }
 
-// A chat that shows no drafts is streamed by edits, in the turn at hand and from
-// then on; others keep their drafts. What passes changes nothing.
+// A chat that shows no drafts is streamed by edits, in the turn at hand and for
+// an hour; others keep their drafts. What passes changes nothing.
 func TestDraftsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := newDrafter()
@@ -119,6 +119,13 @@ func TestDraftsRefused(t *testing.T) {
 		pass(5 * time.Second)
 		if ch.log("draft t3") == 0 {
 			t.Errorf("the other chat: %q", ch.calls)
+		}
+		pass(draftless)
+		next.Turn, next.Addr = "t4", event("", "").Addr
+		d.Event(next)
+		pass(5 * time.Second)
+		if ch.log("draft t4") == 0 {
+			t.Errorf("an hour later: %q", ch.calls)
 		}
 	})
 }

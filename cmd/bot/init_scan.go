@@ -74,7 +74,9 @@ func (w *wizard) scan(ctx context.Context, pf setup.Platform, values map[string]
 		w.say("FAIL  No app could be made: %v", "错误  无法创建应用：%v", err)
 		w.say("      Calls go through the proxy that HTTPS_PROXY names, where there is one.", "      如需代理，请设置 HTTPS_PROXY。")
 	}
-	w.say("Type the keys of an app that you made on the platform's page, or scan for a new code.", "请输入在平台页面上创建的应用的凭证，或输入“扫码”重新获取二维码。")
+	w.say("Type the keys of an app that you made on the platform's page, or scan for a new code, skip to go on without %s, stop to end here.",
+		"请输入在平台页面上创建的应用的凭证，或输入“扫码”重新获取二维码，“跳过”不添加 %s，“退出”就此结束。", pf.Name)
+	w.offers = []setup.Action{setup.Skip, setup.Stop}
 	return false, nil
 }
 

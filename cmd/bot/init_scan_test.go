@@ -188,6 +188,14 @@ func TestInitByScanFails(t *testing.T) {
 		}
 		parts(t, ".env", b.read(".env"), []string{s.variable + "=" + s.secret})
 
+		for word, want := range map[string]string{"跳过": "Going on without " + s.platform, "stop": "nothing was written"} {
+			b = newBeginner(t)
+			code, out = b.scanInit(strings.NewReader(s.platform+"\nscan\n"+word+"\n\noffline\nUTC\n"), nil, "Ctrl-C", s.outdate, s.keys...)
+			if done := word == "跳过"; (code == exitDone) != done || !strings.Contains(out, want) {
+				t.Errorf("%s, outdated, then %s: %d\n%s", s.platform, word, code, out)
+			}
+		}
+
 		b = newBeginner(t)
 		code, out = b.scanInit(strings.NewReader(s.platform+"\n扫码\n"), nil, "Ctrl-C", s.decline, s.keys...)
 		if code != exitFailed || !strings.Contains(out, "The scan was refused") || !strings.Contains(out, map[string]string{"feishu": "may not make apps", "dingtalk": "用户拒绝"}[s.platform]) || strings.Count(out, s.asks) != 2 || !strings.Contains(out, "nothing was written") {
