@@ -194,9 +194,9 @@ func (r *rules) hears(in chat.Inbound) bool {
 }
 
 // reads reports whether the talk of a group is kept. Where every message is
-// heard there is none.
+// meant for the bot that is the talk of those who are not let in.
 func (r *rules) reads(in chat.Inbound) bool {
-	return r.Context > 0 && !in.Direct && in.Press == nil && r.listens(in) && r.Group != "open"
+	return r.Context > 0 && !in.Direct && in.Press == nil && r.listens(in)
 }
 
 // Reads reports whether the talk of groups is kept at all.

@@ -161,12 +161,13 @@ func hello(r *rules, in chat.Inbound, zh bool) string {
 	} else {
 		text += pick("\nHere I answer when somebody mentions me (@) or replies to a message of mine.", "\n在这里，@我或回复我的消息，我就会回答。")
 	}
-	if r.reads(in) {
+	everybody := slices.Contains(r.Allow, "*") || slices.Contains(r.Members, in.Addr.Chat)
+	if r.reads(in) && !(everybody && r.Group == "open") {
 		text += fmt.Sprintf(pick(" So that I know what it is about, the last %d messages are kept for a day; `/context` shows and clears them.",
 			"为了了解上下文，我会保留最近 %d 条消息，最多一天；发送 `/上下文` 可查看和清除。"), r.Context)
 	}
 	switch {
-	case slices.Contains(r.Allow, "*"), slices.Contains(r.Members, in.Addr.Chat):
+	case everybody:
 		return text + pick("\nEverybody here may ask me.", "\n这里的每个人都可以使用我。")
 	case r.Pairing:
 		return text + pick("\nI answer people who were let in: write to me privately for a code, which an admin of mine confirms with `/pair`.",

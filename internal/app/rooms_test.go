@@ -135,6 +135,23 @@ func TestNoContext(t *testing.T) {
 	}
 }
 
+// Where every message of those who are let in is for the bot, the others' talk
+// goes along with it.
+func TestOpenGroupIsRead(t *testing.T) {
+	t.Parallel()
+	w := newVillage(t, "group: open")
+	b := w.start("bot")
+	b.ready()
+	w.talk(eve, "the bridge is closed")
+	w.talk(owner, "which way?")
+	w.wait(village, "the answer", func(m []telegram.Message) bool { return count(m, "which way?") > 0 })
+	w.stored(b)
+	wantInOrder(t, w.lastUser(), "<overheard", `from="Eve"`, "the bridge is closed", "<message", "which way?")
+	if n := w.model.Count(); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
 // Words of whoever is not let in taint the turn that is told of them; words of
 // those who are let in do not.
 func TestOutsidersTaint(t *testing.T) {
