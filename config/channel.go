@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/goccy/go-yaml"
 )
@@ -77,6 +78,24 @@ func (c *Config) unheard() (all []string) {
 	for _, ch := range c.Channels {
 		if ch.Enabled && ch.Group == "off" && len(ch.Groups) > 0 {
 			all = append(all, fmt.Sprintf("channels.%s.group is off: its groups are not heard; write group: mention when they are meant", ch.Name))
+		}
+	}
+	return all
+}
+
+// nobodies are the entries of allow that no sender can have: Telegram and
+// Discord know people by numbers.
+func (c *Config) nobodies() (all []string) {
+	for _, ch := range c.Channels {
+		if !ch.Enabled || ch.Type != "telegram" && ch.Type != "discord" {
+			continue
+		}
+		for i, id := range ch.Allow {
+			key := index("channels."+ch.Name+".allow", i)
+			if _, err := strconv.ParseUint(id, 10, 64); err != nil && id != "*" {
+				all = append(all, fmt.Sprintf("%s is %s, which is nobody's id: people have numbers there, no names; who writes to the bot privately gets a pairing code, and the log names the id",
+					key, got(c.origin.root.find(key))))
+			}
 		}
 	}
 	return all

@@ -10,6 +10,24 @@ import (
 )
 
 // A group is its id, as ever, or a section that lets its members in.
+func TestNobodysID(t *testing.T) {
+	for section, want := range map[string]string{
+		`type: telegram, allow: ["@bob"]`:            `channels.x.allow[0] is the text "@bob"`,
+		`type: telegram, allow: [5, "telegram:5"]`:   `channels.x.allow[1] is`,
+		`type: discord, allow: ["bob#1234"]`:         `channels.x.allow[0] is`,
+		`type: telegram, allow: ['${ID}']`:           `channels.x.allow[0] is "${ID}"`,
+		`type: telegram, allow: ["*", 5, "1234"]`:    "",
+		`type: discord, allow: [80351110224678912]`:  "",
+		`type: feishu, allow: ["ou_1"]`:              "",
+		`type: telegram, enabled: false, allow: [x]`: "",
+	} {
+		got := strings.Join(load(t, "channels: {x: {"+section+"}}", env{"ID": "s3cret-value"}).Warnings(), "\n")
+		if (want == "") != (got == "") || !strings.Contains(got, want) || strings.Contains(got, "s3cret") {
+			t.Errorf("%s: %q, want %q", section, got, want)
+		}
+	}
+}
+
 func TestGroups(t *testing.T) {
 	cfg := load(t, `
 channels:

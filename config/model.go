@@ -89,7 +89,7 @@ func (c *Config) Warnings(names ...string) []string {
 	if said := c.guessable(); said != "" {
 		all = append(all, said)
 	}
-	all = append(all, c.unheard()...)
+	all = slices.Concat(all, c.unheard(), c.nobodies())
 	if c.Blank {
 		all = append(all, c.File+" is empty: the defaults count; write {} into it when they are meant")
 	}
