@@ -54,41 +54,67 @@ func (q *QQ) inParts(ctx context.Context, chatID string, kind int, name string, 
 	if err != nil {
 		return "", err
 	}
+	got, err := q.prepareParts(ctx, chatID, ask)
+	if err != nil {
+		return "", err
+	}
+	if err = q.putParts(ctx, chatID, got, f); errors.Is(err, errStoreRefuses) { // the addresses may have grown old on the way
+		if got, err = q.prepareParts(ctx, chatID, ask); err == nil {
+			err = q.putParts(ctx, chatID, got, f)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return q.bring(ctx, chatID, map[string]string{"upload_id": got.ID})
+}
+
+// prepareParts asks where the parts of a file go.
+func (q *QQ) prepareParts(ctx context.Context, chatID string, ask description) (got prepared, err error) {
 	const op = "upload_prepare"
-	var got prepared
 	err = q.api.call(ctx, request{op: op, method: http.MethodPost, path: route(chatID, op), body: ask}, &got)
 	switch {
 	case refusedWith(err, noRightCodes()):
 		q.learnt.refused(asParts, err)
-		return "", err
+		return got, err
 	case err != nil:
-		return "", err
+		return got, err
 	case got.ID == "" || got.Size <= 0 || got.Size > maxPart || int64(len(got.Parts)) != (ask.Size+int64(got.Size)-1)/int64(got.Size):
-		return "", q.api.Fail(op, channels.Rejected, fmt.Errorf("%d parts of %d bytes for a file of %d", len(got.Parts), got.Size, ask.Size))
+		return got, q.api.Fail(op, channels.Rejected, fmt.Errorf("%d parts of %d bytes for a file of %d", len(got.Parts), got.Size, ask.Size))
 	}
+	for i, part := range got.Parts {
+		if part.Index != i+1 {
+			return got, q.api.Fail(op, channels.Rejected, fmt.Errorf("part %d is named %d", i+1, part.Index))
+		}
+	}
+	return got, nil
+}
+
+// putParts brings all parts to where they go.
+func (q *QQ) putParts(ctx context.Context, chatID string, to prepared, f channels.Upload) error {
 	r, err := f.Open(ctx)
 	if err != nil {
-		return "", q.api.Unreadable("files", err)
+		return q.api.Unreadable("files", err)
 	}
 	defer r.Close()
-	buffer := make([]byte, got.Size)
-	for i, part := range got.Parts {
+	buffer := make([]byte, to.Size)
+	for _, part := range to.Parts {
 		n, err := io.ReadFull(r, buffer)
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return "", q.api.Unreadable("files", err)
-		}
-		if part.Index != i+1 {
-			return "", q.api.Fail(op, channels.Rejected, fmt.Errorf("part %d is named %d", i+1, part.Index))
+			return q.api.Unreadable("files", err)
 		}
 		if err = q.put(ctx, part.URL, buffer[:n]); err == nil {
-			err = q.finishPart(ctx, chatID, finished(got.ID, part.Index, buffer[:n]))
+			err = q.finishPart(ctx, chatID, finished(to.ID, part.Index, buffer[:n]))
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
-	return q.bring(ctx, chatID, map[string]string{"upload_id": got.ID})
+	return nil
 }
+
+// errStoreRefuses: the store behind a signed address takes nothing there.
+var errStoreRefuses = errors.New("the store refuses it")
 
 // description is what the platform wants to know of a file before its parts.
 type description struct {
@@ -173,7 +199,7 @@ func (q *QQ) put(ctx context.Context, at string, data []byte) error {
 	case resp.StatusCode/100 == 5:
 		return q.api.Fail(op, channels.Temporary, fmt.Errorf("HTTP %d", resp.StatusCode))
 	}
-	return q.api.Fail(op, channels.Rejected, fmt.Errorf("HTTP %d", resp.StatusCode))
+	return q.api.Fail(op, channels.Rejected, fmt.Errorf("%w: HTTP %d", errStoreRefuses, resp.StatusCode))
 }
 
 // storable says why an address is none to which a file is sent.

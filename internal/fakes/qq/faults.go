@@ -13,6 +13,7 @@ type Fault struct {
 	// "put part", gateway, token, put, delete.
 	Op       string
 	Times    int  // how many calls; 0 = one
+	Later    int  // so many calls of the operation go well first, since the start
 	Markdown bool // only messages of type 2
 	// After: the call has its effect first, and only its answer is lost.
 	After bool
@@ -42,7 +43,9 @@ func (s *Server) fault(op string, kind int) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.store.calls[op]++
-	return s.store.faults.Pick(func(f *Fault) bool { return f.Op == op && (!f.Markdown || kind == typeMarkdown) })
+	return s.store.faults.Pick(func(f *Fault) bool {
+		return f.Op == op && (!f.Markdown || kind == typeMarkdown) && s.store.calls[op] > f.Later
+	})
 }
 
 // Calls is how often an operation was called, in the words of Fault.Op.
