@@ -134,7 +134,7 @@ func (c *held) Reset(ctx context.Context) error {
 		return err
 	}
 	// The mark alone is enough; the point only makes later loads shorter.
-	if err := h.a.sessions.Forget(ctx, h.sess); err != nil {
+	if err := h.a.sessions.Forget(ctx, h.sess.Load()); err != nil {
 		h.a.opt.Log.Warn("the place of a new conversation was not stored", "session", h.key, "trace", c.d.Trace, "err", err)
 	}
 	return nil
@@ -173,6 +173,9 @@ func (c *held) Status(ctx context.Context) command.Status {
 	}
 	return st
 }
+
+// Said implements command.Chat.
+func (c *held) Said(ctx context.Context) string { return c.h.said(ctx) }
 
 // Say implements command.Chat.
 func (c *held) Say(ctx context.Context, in chat.Inbound) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"magpie/agent/session"
@@ -45,9 +46,9 @@ type hold struct {
 	key chat.SessionKey
 	mb  Mailbox
 
-	take sync.Mutex // one Take at a time
-	load sync.Mutex // guards the loading of sess, and commits: one at a time
-	sess *session.Session
+	take sync.Mutex                      // one Take at a time
+	load sync.Mutex                      // guards the loading of sess, and commits: one at a time
+	sess atomic.Pointer[session.Session] // nil until it is loaded
 
 	mu      sync.Mutex
 	pending []chat.Delivery // taken, in order, not part of a turn yet
@@ -81,8 +82,8 @@ func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error 
 				return err
 			}
 		default:
-			if h.sess != nil {
-				a.sessions.Keep(h.sess)
+			if sess := h.sess.Load(); sess != nil {
+				a.sessions.Keep(sess)
 			}
 			return nil
 		}
@@ -195,8 +196,8 @@ func (h *hold) end(t *turn) {
 func (h *hold) session(ctx context.Context) (*session.Session, error) {
 	h.load.Lock()
 	defer h.load.Unlock()
-	if h.sess != nil {
-		return h.sess, nil
+	if sess := h.sess.Load(); sess != nil {
+		return sess, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
@@ -207,9 +208,31 @@ func (h *hold) session(ctx context.Context) (*session.Session, error) {
 	if n := s.Damaged(); n > 0 {
 		h.a.opt.Log.Error("history entries could not be read and are left out", "session", h.key, "entries", n)
 	}
-	h.sess = s
+	h.sess.Store(s)
 	return s, nil
 }
+
+// said is the last text of the bot in the conversation; "" where that cannot be
+// told soon.
+func (h *hold) said(ctx context.Context) string {
+	sess := h.sess.Load()
+	if sess == nil {
+		if !h.load.TryLock() { // a turn is loading it
+			return ""
+		}
+		h.load.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, saidWait)
+		defer cancel()
+		var err error
+		if sess, err = h.session(ctx); err != nil {
+			return ""
+		}
+	}
+	return sess.Said()
+}
+
+// saidWait bounds the look at what the bot has said.
+const saidWait = 2 * time.Second
 
 // commit writes a record and lets the conversation grow by its items.
 func (h *hold) commit(ctx context.Context, r chat.Record, items []session.Item) error {

@@ -46,7 +46,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	e.scope = tools.Scope{
 		Addr: first.Addr, Sender: sender, Direct: first.Direct,
 		Trace: first.Trace, Turn: t.id, Zone: p.Settings.Zone(set),
-		Lang:    settings.Lang(set, first.From, first.Text),
+		Lang:    settings.LangAfter(set, first.From, first.Text, func() string { return t.h.said(bounded) }),
 		FromJob: first.Origin == chat.FromCron || first.From.Job,
 	}
 	e.prefer = set.Model

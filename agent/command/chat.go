@@ -15,6 +15,8 @@ type Chat interface {
 	// Reset begins a new conversation: the model sees nothing older.
 	Reset(ctx context.Context) error
 	Status(ctx context.Context) Status
+	// Said is the last text of the bot in the conversation, "" when there is none.
+	Said(ctx context.Context) string
 	// Say puts a message into the chat's mailbox as if its sender had written
 	// it. A message with an ID that was said before is said once.
 	Say(ctx context.Context, in chat.Inbound) error

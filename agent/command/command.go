@@ -115,6 +115,11 @@ type request struct {
 	lang string
 }
 
+// follow finds the chat's language.
+func (r *request) follow(ctx context.Context) {
+	r.lang = settings.LangAfter(r.set, r.d.From, r.d.Text, func() string { return r.chat.Said(ctx) })
+}
+
 // pick chooses by the chat's language.
 func (r *request) pick(en, zh string) string {
 	if r.lang == settings.Chinese {
@@ -133,7 +138,7 @@ func (s *Set) Handle(ctx context.Context, d chat.Delivery, c Chat) (chat.Outboun
 		// /stop must work whatever became of the settings.
 		s.log.Warn("settings are not known", "session", d.Addr.Session(), "err", err)
 	}
-	r.lang = settings.Lang(r.set, d.From, d.Text)
+	r.follow(ctx)
 	if d.Press != nil {
 		return s.press(ctx, r)
 	}

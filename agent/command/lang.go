@@ -26,7 +26,7 @@ func runLang(ctx context.Context, s *Set, r *request) (string, error) {
 		return "", err
 	}
 	r.set.Lang = lang
-	r.lang = settings.Lang(r.set, r.d.From, r.d.Text)
+	r.follow(ctx)
 	if lang == "" {
 		return r.pick("The language follows you now.", "语言现在跟随您。"), nil
 	}

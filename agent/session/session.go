@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -216,6 +217,21 @@ func (s *Session) Outside(turns int) bool {
 		}
 	}
 	return false
+}
+
+// Said is the last text of the bot in the conversation shown, "" when there is
+// none.
+func (s *Session) Said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range slices.Backward(s.turns) {
+		for _, m := range slices.Backward(t.msgs) {
+			if m.Role == llm.Assistant && m.Text != "" {
+				return m.Text
+			}
+		}
+	}
+	return ""
 }
 
 // LastAt is the time of the newest message; zero when there is none.

@@ -17,6 +17,12 @@ const (
 // chosen, else what the platform says of the sender, else what the text is
 // written in.
 func Lang(set Settings, sender chat.Sender, text string) string {
+	return LangAfter(set, sender, text, func() string { return "" })
+}
+
+// LangAfter is Lang in a conversation: where nothing else tells the language it
+// is that of what the bot said before.
+func LangAfter(set Settings, sender chat.Sender, text string, said func() string) string {
 	if set.Lang == English || set.Lang == Chinese {
 		return set.Lang
 	}
@@ -26,7 +32,20 @@ func Lang(set Settings, sender chat.Sender, text string) string {
 		}
 		return English
 	}
-	return TextLang(text)
+	if tells(text) {
+		return TextLang(text)
+	}
+	return TextLang(said())
+}
+
+// tells reports whether a text shows its writer's language. A command in Latin
+// letters is the same in all languages.
+func tells(text string) bool {
+	if TextLang(text) == Chinese {
+		return true
+	}
+	text = strings.TrimSpace(text)
+	return !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "／") && strings.ContainsFunc(text, unicode.IsLetter)
 }
 
 // scanned bounds how much of a text TextLang looks at, in bytes.
