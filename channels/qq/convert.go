@@ -3,10 +3,10 @@ package qq
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
@@ -55,10 +55,11 @@ func (ev *event) broken(why string, err error) {
 
 func (q *QQ) message(ev *event, f *frame) {
 	var m message
-	if err := json.Unmarshal(f.Data, &m); err != nil {
+	var form *json.UnmarshalTypeError
+	if err := json.Unmarshal(f.Data, &m); err != nil && !errors.As(err, &form) {
 		ev.broken("undecodable", err)
 		return
-	}
+	} // a field of another form than documented costs that field
 	who := cmp.Or(m.Author.User, m.Author.Member)
 	private := f.Type == dto.EventC2CMessageCreate
 	ev.chat = direct + m.Author.User
@@ -102,55 +103,6 @@ func (q *QQ) message(ev *event, f *frame) {
 
 func (q *QQ) inboundID(chatID, id string) string {
 	return fmt.Sprintf("qq:%s:%s:%s", q.name, chatID, id)
-}
-
-var mentionMark = regexp.MustCompile(`<@!?([A-Za-z0-9_-]+)>`)
-
-// readText takes the mention of the bot out and makes others readable.
-func (q *QQ) readText(in *chat.Inbound, m *message) {
-	me := *q.me.Load()
-	text := mentionMark.ReplaceAllStringFunc(m.Content, func(mark string) string {
-		id := mentionMark.FindStringSubmatch(mark)[1]
-		for _, who := range m.Mentions {
-			if who.ID != id && who.Member != id {
-				continue
-			}
-			if who.Me {
-				in.Mentioned = true
-				return ""
-			}
-			return "@" + cmp.Or(who.Nick, who.Name, "somebody")
-		}
-		if id == me {
-			in.Mentioned = true
-			return ""
-		}
-		return "@somebody"
-	})
-	for _, who := range m.Mentions {
-		in.Mentioned = in.Mentioned || who.Me
-	}
-	in.Text = strings.ToValidUTF8(strings.TrimSpace(readFaces(text)), "\uFFFD")
-}
-
-// quoted is the message this one replies to, as far as the event tells.
-func (q *QQ) quoted(m *message) *chat.Quote {
-	index := m.scene("ref_msg_idx")
-	if len(m.Elements) == 0 {
-		if index == "" {
-			return nil
-		}
-		return &chat.Quote{ID: index}
-	}
-	e, me := m.Elements[0], *q.me.Load()
-	quote := &chat.Quote{
-		ID: cmp.Or(e.Index, index), From: e.Author.Name, Text: strings.ToValidUTF8(strings.TrimSpace(readFaces(e.Content)), "\uFFFD"),
-		Mine: e.Author.Bot && (e.Author.Member == "" || e.Author.Member == me || e.Author.User == me),
-	}
-	for _, a := range e.Attachments {
-		quote.Attachments = append(quote.Attachments, q.attachment(a))
-	}
-	return quote
 }
 
 // attachment describes a file of a message. Its Source is the URL: the

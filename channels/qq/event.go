@@ -1,9 +1,7 @@
 package qq
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -52,8 +50,17 @@ type message struct {
 	Scene       struct {
 		Ext []string `json:"ext"` // "key=value"
 	} `json:"message_scene"`
+	Kind     int       `json:"message_type"`
+	Card     card      `json:"ark_data"`
 	Elements []element `json:"msg_elements"` // of a quoting message: what is quoted
 }
+
+// Kinds of messages that are read otherwise than texts (seen in events, read
+// November 2026).
+const (
+	kindCard  = 3
+	kindQuote = 103
+)
 
 type author struct {
 	User   string `json:"user_openid"`
@@ -68,11 +75,14 @@ type mention struct {
 	Name   string `json:"username"`
 	Nick   string `json:"nickname"`
 	Me     bool   `json:"is_you"`
+	Scope  string `json:"scope"` // single, all
 }
 
 type element struct {
 	Index       string       `json:"msg_idx"`
+	Kind        int          `json:"message_type"`
 	Content     string       `json:"content"`
+	Card        card         `json:"ark_data"`
 	Author      author       `json:"author"`
 	Attachments []attachment `json:"attachments"`
 }
@@ -112,7 +122,8 @@ type pressed struct {
 	User   string `json:"user_id"`
 }
 
-// moment is a time that comes as text or as a number of seconds.
+// moment is a time that comes as text or as a number of seconds, or of
+// milliseconds.
 type moment struct{ time.Time }
 
 // UnmarshalJSON implements json.Unmarshaler. What is no time is no time: an
@@ -121,26 +132,10 @@ func (m *moment) UnmarshalJSON(raw []byte) error {
 	text := strings.Trim(string(raw), `"`)
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		m.Time = t.UTC()
-	} else if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+	} else if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 && n < 1e10 {
 		m.Time = time.Unix(n, 0).UTC()
+	} else if err == nil && n >= 1e10 && n < 1e13 { // milliseconds
+		m.Time = time.UnixMilli(n).UTC()
 	}
 	return nil
-}
-
-// faces are written into texts by QQ's own clients; the field ext holds the
-// face's name.
-var faces = regexp.MustCompile(`<faceType=[^<>]*?ext="([A-Za-z0-9+/=_-]*)"[^<>]*>`)
-
-// readFaces turns faces into their names, such as [呲牙].
-func readFaces(text string) string {
-	return faces.ReplaceAllStringFunc(text, func(face string) string {
-		raw, err := base64.StdEncoding.DecodeString(faces.FindStringSubmatch(face)[1])
-		var ext struct {
-			Text string `json:"text"`
-		}
-		if err != nil || json.Unmarshal(raw, &ext) != nil || ext.Text == "" {
-			return "[表情]"
-		}
-		return "[" + strings.Trim(ext.Text, "[]/") + "]"
-	})
 }
