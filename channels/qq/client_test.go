@@ -110,3 +110,18 @@ func TestNoConnection(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What the page on access tokens says of each refusal; all have status 200.
+func TestTokenRefusals(t *testing.T) {
+	for code, want := range map[int]channels.Kind{
+		100001: channels.RateLimited, 100007: channels.Unauthorized, 100016: channels.Unauthorized, 10004: channels.Unauthorized, 424242: channels.Temporary,
+	} {
+		w := newWorld(t, nil)
+		q := w.channel(t, channels.Deps{})
+		w.Fail(fake.Fault{Op: "token", Status: 200, Code: code, Text: "x"})
+		_, err := q.Send(channeltest.Bounded(t), reminder(ann, "m", "x"))
+		if err == nil || channels.KindOf(err) != want {
+			t.Errorf("%d: %v, want %v", code, err, want)
+		}
+	}
+}

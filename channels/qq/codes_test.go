@@ -17,16 +17,17 @@ import (
 // status that says something else.
 func TestEveryCodeHasItsClass(t *testing.T) {
 	for kind, codes := range map[channels.Kind][]int{
-		channels.Temporary:    {50001, 340067, 40034004, 40054006, 50055001, 50055002, 50055006, 50065001, 304016, 304018},
+		channels.Temporary:    {11242, 306010, 1100300, 50001, 340067, 40034004, 40054006, 50055001, 50055002, 50055006, 50065001, 304016, 304018},
 		channels.TooLong:      {40054007, 40054014, 40054018, 304020},
-		channels.RateLimited:  {20028, 22009, 50002},
-		channels.Unauthorized: {100016, 11244, 11298, 40054016},
+		channels.RateLimited:  {20028, 22009, 50002, 100001, 610013, 1100100, 1100308},
+		channels.Unauthorized: {100007, 100016, 11244, 11298, 40054016},
 		channels.Rejected: {
 			22006, 50059, 304004, 304061, 304062, 304064, 304080, 304103, 305007, 306009, 340069, 40007, 40034005, 40034006,
 			40034008, 40034009, 40034010, 40034011, 40034016, 40034017, 40034018, 40034019, 40034020, 40034021, 40034022, 40034024,
 			40034025, 40034026, 40034027, 40034029, 40034100, 40034101, 40034105, 40034106, 40034108, 40034109, 40034122, 40034123,
 			40034124, 40034127, 40034128, 40054002, 40054003, 40054004, 40054005, 40054010, 40054013, 40061001, 40061002, 40062003,
 			40064004, 304036, 304037, 304041, 850019, 850026, 850027, 850031,
+			10000, 50045, 50046, 304028, 304031, 304032, 304034, 304035, 304047, 306011, 850018, 1100104, 1100301,
 		},
 	} {
 		for _, code := range codes {
@@ -100,7 +101,7 @@ func TestTooFastOrNoMore(t *testing.T) {
 // Where nothing can be said the message is kept, not dead, and one call is made
 // for it.
 func TestNobodyThere(t *testing.T) {
-	for _, code := range []int{40054013, 40054004, 40054003, 40034101, 40054002, 40034105} {
+	for _, code := range []int{40054013, 40054004, 40054003, 40034101, 40054002, 304034, 850018, 1100104, 1100301, 40034105} {
 		w := newWorld(t, nil)
 		r := start(t, w.channel(t, channels.Deps{}))
 		heard(t, w, r, ann, "hi")
@@ -138,6 +139,10 @@ func TestRecallThatIsTooLate(t *testing.T) {
 	ref, err := q.Send(channeltest.Bounded(t), reminder(ann, "r", "x"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	w.Fail(fake.Fault{Op: "delete", Status: 400, Code: 306011, Text: "超出可撤回消息时间"}) // as older pages call it
+	if err := q.Delete(channeltest.Bounded(t), ref); err != nil {
+		t.Errorf("306011: %v", err)
 	}
 	c.pass(3 * time.Minute)
 	if err := q.Delete(channeltest.Bounded(t), ref); err != nil || len(w.Messages(ann)) != 1 {

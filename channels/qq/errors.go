@@ -31,20 +31,22 @@ func refusedWith(err error, codes []int) bool {
 // (bot.q.qq.com/wiki/develop/api-v2/dev-prepare/error-trace/openapi.html and
 // the pages of the calls, read November 2026; the eight-digit ones also from
 // logs of public bots).
-func badTokenCodes() []int  { return []int{11241, 11242, 11243, 11244} }
-func badClientCodes() []int { return []int{100016, 11251, 11261, 11265, 11275, 11298, 40054016} }
+func badTokenCodes() []int { return []int{11241, 11243, 11244} }
+func badClientCodes() []int {
+	return []int{100007, 100016, 11251, 11261, 11265, 11275, 11298, 40054016}
+}
 
 // busyCodes: a system error that a repeat heals.
 func busyCodes() []int {
 	return []int{
-		11242, 11252, 11263, 11281, 50001, 304010, 304016, 304017, 304018, 304029, 306003, 306005, 306006, 340067,
+		11242, 11252, 11263, 11281, 50001, 1100300, 304010, 304016, 304017, 304018, 304029, 306003, 306005, 306006, 306010, 340067,
 		40034004, 40054006, 50055001, 50055002, 50055006, 50065001,
 	}
 }
 
 // tooFastCodes: wait. 22009 ("msg limit exceed", 消息发送超频) is said of what is
 // too fast and of what is used up; see slowed.
-func tooFastCodes() []int { return []int{20028, 22009, 50002} }
+func tooFastCodes() []int { return []int{20028, 22009, 50002, 100001, 610013, 1100100, 1100308} }
 
 func tooLongCodes() []int { return []int{304020, 40054007, 40054014, 40054018, 850012} }
 
@@ -78,24 +80,30 @@ func repeatCodes() []int { return []int{40054005} }
 // windowCodes: the message cannot be replied to (any more): used up, too old,
 // unknown. quotaCodes: no active message is allowed (now).
 func windowCodes() []int {
-	return []int{304026, 304027, 304103, 40034005, 40034024, 40034025, 40034026, 40034027, 40034128}
+	return []int{50045, 50046, 304026, 304027, 304028, 304103, 40034005, 40034024, 40034025, 40034026, 40034027, 40034128}
 }
 
 func quotaCodes() []int {
-	return []int{304022, 304045, 304046, 304048, 304049, 304050, 40034100, 40034102, 40034105}
+	return []int{304022, 304035, 304045, 304046, 304047, 304048, 304049, 304050, 40034100, 40034102, 40034105}
 }
 
 // absentCodes: nothing at all can be said in the chat now: no friend, not a
 // member, muted, or the person refuses the bot's messages.
-func absentCodes() []int { return []int{40034101, 40054002, 40054003, 40054004, 40054013} }
+func absentCodes() []int {
+	return []int{304031, 304032, 304034, 850018, 1100104, 1100301, 40034101, 40054002, 40054003, 40054004, 40054013}
+}
 
 // mutedCodes are those of absentCodes that may be over at any time.
-func mutedCodes() []int { return []int{40054002} }
+func mutedCodes() []int { return []int{850018, 40054002} }
 
 // mediaCodes: the platform could not fetch, store or convert a file.
 func mediaCodes() []int {
-	return []int{304010, 304017, 304021, 304080, 304082, 304083, 850019, 850026, 850027, 850031, 40034004, 40093001, 40093002}
+	return []int{10000, 304010, 304017, 304021, 304080, 304082, 304083, 850019, 850026, 850027, 850031, 40034004, 40093001, 40093002}
 }
+
+// passingCodes are those of mediaCodes of which the pages say to try again
+// (40034004, 40093001, 850027, and the older 304010 and 304017).
+func passingCodes() []int { return []int{304010, 304017, 850027, 40034004, 40093001} }
 
 // partCodes refuse a file in parts: not there yet, too many today.
 func partCodes() []int { return []int{40093001, 40093002} }
@@ -105,7 +113,7 @@ func auditCodes() []int { return []int{304023, 304024} }
 
 // goneCodes: the message to recall is not there (any more), or cannot be taken
 // back any more.
-func goneCodes() []int { return []int{306001, 306002, 40061002, 40064004} }
+func goneCodes() []int { return []int{306001, 306002, 306011, 40061002, 40064004} }
 
 // streamCodes: the stream is over, or has said something else before.
 func streamCodes() []int {
@@ -144,12 +152,12 @@ func (c *client) judge(a *rest.Answer) error {
 	}
 	e := &channels.Error{Kind: rest.KindOf(a.Status), Err: r}
 	switch {
+	case has(busyCodes()):
+		e.Kind = channels.Temporary
 	case has(badTokenCodes()), has(badClientCodes()), a.Status == http.StatusUnauthorized:
 		e.Kind = channels.Unauthorized
 	case has(tooLongCodes()):
 		e.Kind = channels.TooLong
-	case has(busyCodes()):
-		e.Kind = channels.Temporary
 	case has(quotaCodes()), has(windowCodes()), has(refusalCodes()): // may come with status 429 or 500
 		e.Kind = channels.Rejected
 	case has(tooFastCodes()):

@@ -112,7 +112,7 @@ func (q *QQ) SendMedia(ctx context.Context, msg chat.Outbound, files []channels.
 func (q *QQ) upload(ctx context.Context, chatID string, f channels.Upload) (info string, err error) {
 	kind := fileType(f.Attachment)
 	info, err = q.uploadAs(ctx, chatID, kind, f)
-	if kind != fileOther && channels.KindOf(err) == channels.Rejected && refusedWith(err, mediaCodes()) {
+	if kind != fileOther && refusedWith(err, mediaCodes()) {
 		q.deps.Log.Info("qq does not take a file as what it is, sending it as a file", "chat", chatID, "name", f.Name, "err", err)
 		return q.uploadAs(ctx, chatID, fileOther, f)
 	}
@@ -141,14 +141,24 @@ func (q *QQ) uploadAs(ctx context.Context, chatID string, kind int, f channels.U
 		info, err := q.inParts(ctx, chatID, kind, name, f)
 		unusable := refusedWith(err, mediaCodes()) && !refusedWith(err, partCodes())
 		if err == nil || f.Size > maxWhole || unusable || channels.KindOf(err) != channels.Rejected {
-			return info, err
+			return info, q.passing(err)
 		}
 		q.deps.Log.Warn("qq does not take a file in parts, sending it whole", "chat", chatID, "err", err)
 	}
 	if up.Data, err = q.encode(ctx, f); err != nil {
 		return "", err
 	}
-	return q.bring(ctx, chatID, up)
+	info, err = q.bring(ctx, chatID, up)
+	return info, q.passing(err)
+}
+
+// passing makes a refusal that the platform itself calls a passing one such an
+// error, where there is no other way left to bring the file.
+func (q *QQ) passing(err error) error {
+	if refusedWith(err, passingCodes()) {
+		return q.api.Fail("files", channels.Temporary, errors.Unwrap(err))
+	}
+	return err
 }
 
 func (q *QQ) uploadURL(ctx context.Context, chatID string, up upload, f channels.Upload) (string, error) {

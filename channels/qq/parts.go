@@ -43,7 +43,7 @@ type prepared struct {
 	ID    string `json:"upload_id"`
 	Size  number `json:"block_size"`
 	Parts []struct {
-		Index int    `json:"index"` // from 1
+		Index int    `json:"index"` // from 0 says the page of July 2026, from 1 the vendor's client
 		URL   string `json:"presigned_url"`
 	} `json:"parts"`
 }
@@ -83,7 +83,7 @@ func (q *QQ) prepareParts(ctx context.Context, chatID string, ask description) (
 		return got, q.api.Fail(op, channels.Rejected, fmt.Errorf("%d parts of %d bytes for a file of %d", len(got.Parts), got.Size, ask.Size))
 	}
 	for i, part := range got.Parts {
-		if part.Index != i+1 {
+		if first := got.Parts[0].Index; part.Index != first+i || first != 0 && first != 1 {
 			return got, q.api.Fail(op, channels.Rejected, fmt.Errorf("part %d is named %d", i+1, part.Index))
 		}
 	}

@@ -86,3 +86,56 @@ func TestPartsGoToSafeAddressesOnly(t *testing.T) {
 		}
 	}
 }
+
+// The parts are counted from 0 or from 1, as the platform likes.
+func TestPartsFromZero(t *testing.T) {
+	large := bytes.Repeat([]byte("0123456789abcdef"), (maxWhole+1<<20)/16)
+	w := newWorld(t, nil)
+	w.Grant(fake.Policy{FromZero: true})
+	q := w.channel(t, channels.Deps{})
+	if _, err := q.SendMedia(channeltest.Bounded(t), reminder(ann, "m", ""), []channels.Upload{upOf(chat.File, "big.bin", "", large)}); err != nil {
+		t.Fatal(err)
+	}
+	if shown := w.Messages(ann); len(shown) != 1 || !bytes.Equal(shown[0].File.Data, large) {
+		t.Error("the chat shows another file, or none")
+	}
+}
+
+// What the platform calls a passing trouble is one, also where there is no other
+// way to bring the file; and where the bot is muted the file is kept.
+func TestUploadsInTrouble(t *testing.T) {
+	small, large := upOf(chat.File, "a.bin", "", []byte("data")), upOf(chat.File, "a.bin", "", make([]byte, maxWhole+1))
+	for name, c := range map[string]struct {
+		up    channels.Upload
+		fault fake.Fault
+		kind  channels.Kind
+		kept  bool
+	}{
+		"timed out":          {small, fake.Fault{Op: "files", Status: 400, Code: 850027, Text: "发送数据超时"}, channels.Temporary, false},
+		"not stored":         {small, fake.Fault{Op: "files", Status: 400, Code: 40034004, Text: "富媒体信息转存失败"}, channels.Temporary, false},
+		"in parts":           {large, fake.Fault{Op: "prepare", Status: 400, Code: 40093001, Text: "申请上传失败，请重试"}, channels.Temporary, false},
+		"of the wrong form":  {small, fake.Fault{Op: "files", Status: 400, Code: 850019, Text: "不支持的文件格式"}, channels.Rejected, false},
+		"over the day's":     {large, fake.Fault{Op: "prepare", Status: 400, Code: 40093002, Text: "超过今天发送文件容量上限"}, channels.Rejected, false},
+		"the bot is muted":   {small, fake.Fault{Op: "files", Status: 400, Code: 850018, Text: "群被禁言或者机器人被禁言"}, channels.Rejected, true},
+		"muted, a large one": {large, fake.Fault{Op: "prepare", Status: 400, Code: 850018, Text: "群被禁言或者机器人被禁言"}, channels.Rejected, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			q := w.channel(t, channels.Deps{})
+			w.Fail(c.fault)
+			send := func() error {
+				_, err := q.SendMedia(channeltest.Bounded(t), reminder(crowd, "m", ""), []channels.Upload{c.up})
+				return err
+			}
+			err := send()
+			if c.kept {
+				keptForLater(t, err)
+			} else if err == nil || channels.KindOf(err) != c.kind {
+				t.Errorf("%v, want %v", err, c.kind)
+			}
+			if err := send(); err != nil {
+				t.Errorf("the next time: %v", err)
+			}
+		})
+	}
+}

@@ -33,6 +33,11 @@ func (s *seconds) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// noBotCodes: there is no such bot. Elsewhere the code is about a channel of a
+// guild (bot.q.qq.com/wiki/develop/api-v2/dev-prepare/access-token.html, read
+// November 2026).
+func noBotCodes() []int { return []int{10004} }
+
 func (c *client) fetchToken(ctx context.Context) (token string, life time.Duration, err error) {
 	const op = "getAppAccessToken"
 	body, err := rest.JSON(map[string]string{"appId": c.cfg.AppID, "clientSecret": string(c.cfg.AppSecret)})
@@ -41,7 +46,7 @@ func (c *client) fetchToken(ctx context.Context) (token string, life time.Durati
 	}
 	raw, err := c.Do(ctx, rest.Request{Op: op, URL: c.cfg.TokenBase + "/app/getAppAccessToken", Body: body, Bare: true, Patience: tokenPatience})
 	switch {
-	case channels.KindOf(err) == channels.Unauthorized:
+	case channels.KindOf(err) == channels.Unauthorized, refusedWith(err, noBotCodes()):
 		return "", 0, c.Fail(op, channels.Unauthorized, fmt.Errorf("app_id or app_secret is wrong; compare them with q.qq.com: %w", errors.Unwrap(err)))
 	case channels.KindOf(err) == channels.Rejected:
 		return "", 0, c.Fail(op, channels.Temporary, errors.Unwrap(err)) // an unknown code is no proof

@@ -30,6 +30,7 @@ type parted struct {
 	size      int64
 	md5, sha1 string
 	head      string // md5 of the first headSize bytes
+	first     int    // the number of the first part
 	parts     map[int][]byte
 	finished  map[int]bool
 }
@@ -64,8 +65,12 @@ func (s *Server) prepareUpload(r *http.Request, body []byte) (any, *refusal) {
 		up.file.file.Name = ask.Name
 	}
 	s.store.parted[id] = up
+	up.first = 1
+	if s.store.policy.FromZero {
+		up.first = 0
+	}
 	var parts []any
-	for n := int64(1); (n-1)*partSize < ask.Size; n++ {
+	for n := int64(up.first); (n-int64(up.first))*partSize < ask.Size; n++ {
 		parts = append(parts, map[string]any{"index": n, "presigned_url": fmt.Sprintf("%s/parts/%s/%d?sign=FAKE", s.base, id, n)})
 	}
 	// Numbers come as text here: the vendor's client converts them.
@@ -127,7 +132,7 @@ func (s *Server) assembled(id string) (upload, *refusal) {
 		return upload{}, bad(12002, "RequestInvalid: upload_id")
 	}
 	var whole bytes.Buffer
-	for n := 1; int64(whole.Len()) < up.size; n++ {
+	for n := up.first; int64(whole.Len()) < up.size; n++ {
 		if !up.finished[n] || len(up.parts[n]) == 0 {
 			return upload{}, bad(40093001, "分片 %d 未完成", n)
 		}

@@ -39,6 +39,9 @@ type Policy struct {
 	Switch bool
 	// NoMarkdown is the code that refuses native markdown; 0 = 50056.
 	NoMarkdown int
+	// FromZero: the parts of a file are counted from 0, as the page of July 2026
+	// says; the vendor's client counts from 1.
+	FromZero bool
 	// TooFast is the code of what is too fast; 0 = 22009. It has status 429.
 	TooFast int
 }
