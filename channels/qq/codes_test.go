@@ -248,6 +248,7 @@ func TestRefusalsInWords(t *testing.T) {
 // gets it without, also next time.
 func TestQuotingAnswers(t *testing.T) {
 	w := newWorld(t, &fake.Options{Markdown: true})
+	w.Grant(fake.Policy{ByIndex: true})
 	r := start(t, w.channel(t, channels.Deps{}, withMarkdown))
 	for i, fault := range []*fake.Fault{nil, {Status: 400, Code: 304026, Text: "MSG_ID 回复的消息 id 错误"}, nil} {
 		id := heard(t, w, r, crowd, "question")

@@ -133,6 +133,16 @@ func (a *account) recall(quote *chat.Quote) {
 	}
 }
 
+// indexOf is what a quote of a message refers to; "" when that is not known.
+func (a *account) indexOf(id string) string {
+	for _, l := range a.Lines {
+		if l.ID == id {
+			return l.Index
+		}
+	}
+	return ""
+}
+
 func (a *account) remember(l line) {
 	if l.Index == "" {
 		return

@@ -81,7 +81,8 @@ type place struct {
 	ID    string // "": active
 	Event bool
 	Seq   uint32
-	Again bool // the same message was tried here before
+	Again bool   // the same message was tried here before
+	Index string // what a quote of the message that is answered refers to
 }
 
 // ledger keeps the accounts.
@@ -175,6 +176,7 @@ type want struct {
 func (l *ledger) claim(ctx context.Context, chatID string, w want) (p place, ok bool, err error) {
 	err = l.change(ctx, chatID, func(a *account) error {
 		p, ok = l.find(a, w, replies(chatID))
+		p.Index = a.indexOf(w.reply)
 		return nil
 	})
 	return p, ok, err

@@ -1,6 +1,7 @@
 package qq
 
 import (
+	"cmp"
 	"errors"
 	"hash/fnv"
 	"regexp"
@@ -20,7 +21,7 @@ import (
 type letter struct {
 	markdown bool
 	keyboard bool
-	quotes   string   // id of the message that it shows as quoted
+	quotes   string   // index, or else id, of the message that it shows as quoted
 	hosts    []string // that the platform has refused by name
 	inCode   bool     // they are hidden in code, too
 	hide     hiding
@@ -45,7 +46,7 @@ func (q *QQ) letter(msg chat.Outbound, p place) *letter {
 	l := &letter{markdown: q.markdown()}
 	l.keyboard = l.markdown && len(msg.Buttons) > 0 && q.learnt.works(asButtons)
 	if strings.HasPrefix(msg.Addr.Chat, group) && !p.Event && p.ID != "" && msg.ReplyTo != "" && q.learnt.works(asQuote) {
-		l.quotes = msg.ReplyTo
+		l.quotes = cmp.Or(p.Index, msg.ReplyTo)
 	}
 	return l
 }

@@ -31,6 +31,9 @@ type outgoing struct {
 	Quotes   *reference       `json:"message_reference,omitempty"`
 }
 
+// reference shows a message as quoted. The page asks for its index and has an
+// example with an id (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, sending to
+// a group, July 2026, read November 2026).
 type reference struct {
 	ID string `json:"message_id"`
 }

@@ -39,6 +39,8 @@ type Policy struct {
 	Switch bool
 	// NoMarkdown is the code that refuses native markdown; 0 = 50056.
 	NoMarkdown int
+	// ByIndex: message_reference takes the index of a message alone, not its id.
+	ByIndex bool
 	// FromZero: the parts of a file are counted from 0, as the page of July 2026
 	// says; the vendor's client counts from 1.
 	FromZero bool

@@ -139,7 +139,9 @@ func (s *Server) postMessage(r *http.Request, body []byte) (any, *refusal) {
 	}
 	m := &Message{Chat: room.id, Text: out.Content, at: s.opts.Now()}
 	if out.Quotes != nil {
-		m.Quotes = out.Quotes.ID
+		if m.Quotes, e = s.referred(room, out.Quotes.ID); e != nil {
+			return nil, e
+		}
 	}
 	for _, check := range []func() *refusal{
 		func() *refusal { return s.tooFast(room) },
@@ -163,6 +165,22 @@ func (s *Server) postMessage(r *http.Request, body []byte) (any, *refusal) {
 	s.news.Tell()
 	index := map[string]any{"ref_idx": m.Index}
 	return map[string]any{"id": m.ID, "timestamp": s.opts.Now().Format(time.RFC3339), "ext_info": index}, nil
+}
+
+// referred is the id of the message to which a message_reference refers. The
+// page says that it holds an index (REFIDX_…); its example holds an id
+// (bot.q.qq.com/wiki/develop/api-v2/autogen/api/, sending to a group, July 2026,
+// read November 2026).
+func (s *Server) referred(room *room, ref string) (string, *refusal) {
+	for id, m := range room.said {
+		if m.index == ref {
+			return id, nil
+		}
+	}
+	if s.store.policy.ByIndex {
+		return "", bad(304026, "MSG_ID 回复的消息 id 错误")
+	}
+	return ref, nil
 }
 
 var address = regexp.MustCompile(`(?i)\b[a-z0-9-]+\.(?:com|org|net|cn|io|dev|example|invalid)\b`)
