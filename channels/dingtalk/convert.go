@@ -99,13 +99,17 @@ func (t *DingTalk) content(ctx context.Context, m message, in *chat.Inbound) {
 	}
 	switch m.Kind {
 	case "text", "reply":
+		in.Text = cmp.Or(in.Text, strings.TrimSpace(p.says()))
 	case "richText":
+		if len(p.Rich) == 0 {
+			p.Rich = m.RichText.List
+		}
 		in.Text, in.Attachments = t.rich(p.Rich, m)
 	case "picture", "audio", "video", "file":
 		if a, ok := p.attachment(m.Kind, m.Robot); ok {
 			in.Attachments = []chat.Attachment{a}
 		} else if in.Text == "" {
-			in.Text = "[" + m.Kind + "]"
+			in.Text = cmp.Or(p.address(), "["+m.Kind+"]")
 		}
 	case "chatRecord":
 		in.Forwarded = true
@@ -113,7 +117,7 @@ func (t *DingTalk) content(ctx context.Context, m message, in *chat.Inbound) {
 			in.Text = "[" + m.Kind + "]"
 		}
 	default:
-		if in.Text == "" {
+		if p.Link = cmp.Or(p.Link, m.Link); in.Text == "" {
 			in.Text = other(m.Kind, p)
 		}
 	}
@@ -132,7 +136,11 @@ func (t *DingTalk) content(ctx context.Context, m message, in *chat.Inbound) {
 // with links, and what DingTalk does not show to robots.
 func other(kind string, p part) string {
 	var lines []string
-	for _, line := range []string{p.Title, p.says(), p.Link} {
+	said := []string{p.Title, p.says(), p.Link}
+	for _, a := range p.Actions {
+		said = append(said, a.URL)
+	}
+	for _, line := range said {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}

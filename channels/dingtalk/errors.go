@@ -63,6 +63,7 @@ var advice = map[string]string{
 	"invalidParameter.robotCode.auth":            "check robot_code: it belongs to another application",
 	"Forbidden.AccessDenied.ApiCountLimitForOrg": apiCount,
 	"90020":                      apiCount,
+	"60020":                      "add this machine's address to the application's outgoing IP list, or empty the list",
 	"chatbotId.notAllow.sendOTO": "check that the robot is enabled and published",
 }
 
@@ -90,7 +91,11 @@ var errcodes = map[int]channels.Kind{
 	40014:  channels.Unauthorized,
 	42001:  channels.Unauthorized,
 	41001:  channels.Unauthorized,
+	60020:  channels.Unauthorized, // not in the IP list
+	40006:  channels.TooLong,
 	40009:  channels.TooLong,
+	40010:  channels.TooLong,
+	40011:  channels.TooLong,
 }
 
 const (
@@ -103,6 +108,11 @@ const (
 	// read November 2026).
 	slowedFor = 10 * time.Minute
 	slowed    = 410100
+	// within is the errcode of answers whose sub_code says what is the matter:
+	// {"errcode":88,"sub_code":"40014",…}. The older interfaces answer so since
+	// they stand behind a gateway (table of error codes: 鉴权异常, see subCode; an
+	// answer to a wrong token in a public log of 2026-09, read November 2026).
+	within = 88
 )
 
 // judge reads an answer: a refusal is an HTTP status with a code, or an errcode
@@ -112,12 +122,16 @@ func (c *client) judge(a *rest.Answer) error {
 		refusal
 		Errcode number `json:"errcode"`
 		Errmsg  string `json:"errmsg"`
+		Sub     number `json:"sub_code"`
 		Denied  struct {
 			Scopes []string `json:"requiredScopes"`
 		} `json:"accessdenieddetail"`
 	}
 	if err := json.Unmarshal(a.Body, &no); err != nil {
 		return rest.ErrNoAnswer
+	}
+	if no.Errcode == within && no.Sub != 0 {
+		no.Errcode = no.Sub
 	}
 	r := &no.refusal
 	switch {

@@ -24,7 +24,22 @@ type message struct {
 	conversation
 	who
 	calls
+	beside
+}
+
+// beside is what stands beside the content.
+type beside struct {
 	original
+	older
+}
+
+// older is where older clients put what stands in the content otherwise
+// (dingtalk-openclaw-connector 0.8.21, core/message-handler.ts).
+type older struct {
+	RichText struct {
+		List []part `json:"richTextList"`
+	} `json:"richText"`
+	Link string `json:"biz_custom_action_url"`
 }
 
 type conversation struct {
@@ -74,15 +89,21 @@ type part struct {
 	AtName  string `json:"atName"`
 	Unknown string `json:"unknownMsgType"`
 	Link    string `json:"biz_custom_action_url"` // of a document that is shared as a card
+	Actions []link `json:"actionUrlItemList"`     // of a card with links
 	Rich    []part `json:"richText"`
 	Quoted  *quote `json:"repliedMsg"`
 	media
 	record
 }
 
+type link struct {
+	URL string `json:"actionUrl"`
+}
+
 type media struct {
 	Code        string `json:"downloadCode"`
 	PictureCode string `json:"pictureDownloadCode"`
+	PictureURL  string `json:"pictureUrl"` // instead of a code
 	FileName    string `json:"fileName"`
 	VideoType   string `json:"videoType"`
 	Duration    number `json:"duration"`
@@ -139,7 +160,18 @@ func (p part) says() string {
 		}
 		return "@" + strings.TrimPrefix(text, "@")
 	}
+	if text == "" {
+		return p.address()
+	}
 	return text
+}
+
+// address stands for a picture of which nothing but an address is told.
+func (m media) address() string {
+	if m.PictureURL == "" {
+		return ""
+	}
+	return "[picture: " + m.PictureURL + "]"
 }
 
 // attachment makes a file of a part; ok is false when there is none in it.

@@ -24,6 +24,8 @@ type quote struct {
 	Nick    string          `json:"senderNick"`
 	Created number          `json:"createdAt"` // ms
 	Content json.RawMessage `json:"content"`
+	Text    words           `json:"text"` // of older clients, as Link
+	Link    string          `json:"biz_custom_action_url"`
 }
 
 // quotedOfOld is the form of a quote that old clients send.
@@ -101,7 +103,7 @@ func (q quote) content(robot string) (text string, files []chat.Attachment) {
 		if a, ok := p.attachment(q.Kind, robot); ok {
 			return "", []chat.Attachment{a}
 		}
-		return strings.TrimSpace(p.Recognition), nil
+		return strings.TrimSpace(cmp.Or(p.Recognition, p.address())), nil
 	case "actionCard", "markdown", "link":
 		return strings.TrimSpace(strings.Join([]string{p.Title, p.says()}, "\n")), nil
 	}
@@ -111,7 +113,7 @@ func (q quote) content(robot string) (text string, files []chat.Attachment) {
 		texts, files = pieces(p.Rich, robot)
 		text = strings.Join(texts, "")
 	}
-	return strings.TrimSpace(cmp.Or(text, p.Link)), files
+	return strings.TrimSpace(cmp.Or(text, string(q.Text), p.Link, q.Link)), files
 }
 
 // label stands for a quoted message of which nothing but its kind is known,
@@ -121,8 +123,8 @@ func (q quote) label() string {
 	switch {
 	case p.FileName != "":
 		return "[" + cmp.Or(strings.TrimPrefix(q.Kind, "unknownMsgType"), "file") + ": " + p.FileName + "]"
-	case q.Kind != "":
-		return "[" + q.Kind + "]"
+	case p.Unknown+q.Kind != "":
+		return "[" + cmp.Or(p.Unknown, q.Kind) + "]"
 	}
 	return ""
 }

@@ -234,12 +234,21 @@ func bad(code, message string) *refusal {
 	return &refusal{Status: http.StatusBadRequest, Code: code, Message: message, Errcode: 40035}
 }
 
+// within is the errcode of the older server when its gateway refuses a call: Code
+// is the sub_code then, a number as text (an answer to a wrong token in a public
+// log of 2026-09, read November 2026).
+const within = 88
+
 func refuse(w http.ResponseWriter, kind routeKind, e *refusal) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(e.RetryAfter))
 	}
 	if kind == oapi || kind == bySecret {
-		served.JSON(w, http.StatusOK, map[string]any{"errcode": e.Errcode, "errmsg": e.Message})
+		body := map[string]any{"errcode": e.Errcode, "errmsg": e.Message}
+		if e.Errcode == within {
+			body["sub_code"], body["sub_msg"], body["errmsg"] = e.Code, e.Message, fmt.Sprintf("ding talk error[subcode=%s,submsg=%s]", e.Code, e.Message)
+		}
+		served.JSON(w, http.StatusOK, body)
 		return
 	}
 	body := map[string]any{"code": e.Code, "requestid": "FAKE0000-0000-7000-8000-000000000001", "message": e.Message}
