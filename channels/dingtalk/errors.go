@@ -87,6 +87,7 @@ var errcodes = map[int]channels.Kind{
 	90018:  channels.RateLimited,
 	slowed: channels.RateLimited,
 	130101: channels.RateLimited,
+	660026: channels.RateLimited,
 	40001:  channels.Unauthorized,
 	40014:  channels.Unauthorized,
 	42001:  channels.Unauthorized,
@@ -173,8 +174,11 @@ func (r *refusal) throttled() bool {
 }
 
 // slow reports that a webhook had a message too many: it takes nothing for ten
-// minutes, whichever of its two codes says so.
-func (r *refusal) slow() bool { return r.Code == "" && (r.errcode == slowed || r.errcode == 130101) }
+// minutes, whichever of its codes says so (660026, "sending too many messages per
+// minute", stands in a public log of 2026-09).
+func (r *refusal) slow() bool {
+	return r.Code == "" && (r.errcode == slowed || r.errcode == 130101 || r.errcode == 660026)
+}
 
 // pause is how long to wait after a limit.
 func (r *refusal) pause(h http.Header) time.Duration {

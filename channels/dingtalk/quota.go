@@ -50,7 +50,16 @@ func holdsNothing(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
-	case string:
+	case bool:
+		return !v
+	case string: // which may be JSON
+		var inner any
+		if json.Unmarshal([]byte(v), &inner) == nil {
+			switch inner.(type) {
+			case nil, []any, map[string]any:
+				return holdsNothing(inner)
+			}
+		}
 		return strings.TrimSpace(v) == ""
 	case []any:
 		return !slices.ContainsFunc(v, func(one any) bool { return !holdsNothing(one) })

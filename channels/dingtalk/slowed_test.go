@@ -66,3 +66,18 @@ func TestSlowedWebhook(t *testing.T) {
 		t.Errorf("%d calls of the webhook, want 23", n)
 	}
 }
+
+// Whatever code says that a webhook had too much, the message goes by the robot
+// API at once.
+func TestSlowedInOtherWords(t *testing.T) {
+	for _, code := range []int{410100, 130101, 660026} {
+		w := newWorld(t, nil)
+		ch := w.channel(t, channels.Deps{})
+		base(ch).sessions.hold(crowd().Chat(), w.session(crowd().Chat()))
+		w.Fail(fake.Fault{Op: fake.OpWebhook, Errcode: code, Message: "sending too many messages per minute"})
+		_, err := ch.Send(channeltest.Bounded(t), outbound(crowd().Chat(), "x"))
+		if m := w.Messages(crowd().Chat()); err != nil || len(m) != 1 || m[0].Via != fake.OpGroup {
+			t.Errorf("%d: %v, %+v", code, err, m)
+		}
+	}
+}
