@@ -79,5 +79,8 @@ func TestSlowedInOtherWords(t *testing.T) {
 		if m := w.Messages(crowd().Chat()); err != nil || len(m) != 1 || m[0].Via != fake.OpGroup {
 			t.Errorf("%d: %v, %+v", code, err, m)
 		}
+		if s, ok, _ := base(ch).sessions.get(t.Context(), crowd().Chat()); !ok || s.Slowed.IsZero() {
+			t.Errorf("%d: the webhook is not kept for later", code)
+		}
 	}
 }
