@@ -34,6 +34,9 @@ func (m *message) readCard() said {
 	}
 	if legacy && (wrapped.Cards != nil || wrapped.Content != nil) {
 		wrapped.Content = append(wrapped.Content, wrapped.Cards...)
+		if upgrades.MatchString(wrapped.Title) {
+			wrapped.Title = ""
+		}
 		if degraded(wrapped.Content) {
 			if wrapped.Title == "" {
 				return note(noCard)
@@ -57,22 +60,34 @@ func (m *message) readCard() said {
 // upgrades are the words, by language, that stand in the place of a card of
 // schema 2.0.
 var upgrades = regexp.MustCompile(`(?i)升级至最新版本|升級至最新版本|请升级.{0,12}(客户端|版本)|請升級.{0,12}(用戶端|版本)|` +
-	`(upgrade|update).{0,40}(latest|newest|newer) (client )?version|最新バージョン|최신 버전`)
+	`(upgrade|update).{0,40}(latest|newest|newer) (client )?version|最新バージョン|최신 버전|` +
+	`(actuali[sz]|mettre à jour|mise à jour|aktualisier|atualiz|aggiorn|perbarui|cập nhật|обнови|อัปเด[ตท]).{0,60}(versi|phiên bản|верси|เวอร์ชัน)`)
 
 // degraded tells a card of which only the request to upgrade is left: one line
-// of text, in one piece or in several, with or without a picture.
+// of text, in one piece or in several, with or without a picture; or one in each
+// of several languages.
 func degraded(rows [][]node) bool {
-	var lines []string
+	asked := false
 	for _, row := range rows {
-		var line strings.Builder
-		for _, n := range row {
-			line.WriteString(n.Text)
+		line := strings.TrimSpace(wordsOf(row, 0))
+		if line != "" && !upgrades.MatchString(line) {
+			return false
 		}
-		if strings.TrimSpace(line.String()) != "" {
-			lines = append(lines, line.String())
+		asked = asked || line != ""
+	}
+	return asked
+}
+
+// wordsOf are the words of some nodes and of those within.
+func wordsOf(nodes []node, depth int) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		b.WriteString(n.Text)
+		if depth < 3 {
+			b.WriteString(wordsOf(n.Elements, depth+1))
 		}
 	}
-	return len(lines) == 1 && upgrades.MatchString(lines[0])
+	return b.String()
 }
 
 // cardText is what a card's JSON shows, or "".
@@ -104,7 +119,7 @@ func (w *walker) add(text string) {
 // inside are the fields in which parts of a card stand, in the order in which
 // they are seen.
 var inside = []string{
-	"property", "title", "subtitle", "text", "content", "fields", "elements", "columns", "actions", "extra", "options", "rows", "zh_cn", "en_us",
+	"property", "header", "title", "subtitle", "text", "content", "fields", "elements", "columns", "actions", "extra", "options", "rows", "zh_cn", "en_us",
 }
 
 func (w *walker) walk(v any, depth int) {
@@ -173,8 +188,21 @@ func (w *walker) table(p map[string]any) {
 }
 
 func cell(v any) string {
-	if s, ok := v.(string); ok {
-		return s
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any: // options, people
+		var all []string
+		for _, one := range v {
+			all = append(all, cell(one))
+		}
+		return strings.Join(all, ", ")
+	case map[string]any:
+		for _, name := range []string{"text", "content", "name"} {
+			if s, ok := v[name].(string); ok {
+				return s
+			}
+		}
 	}
 	data, err := json.Marshal(v)
 	if err != nil || v == nil {

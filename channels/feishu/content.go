@@ -3,7 +3,9 @@ package feishu
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,17 +59,16 @@ func (m *message) read() (said, bool) {
 		return m.readCard(), true
 	}
 	var c content
-	if err := json.Unmarshal([]byte(m.Content), &c); err != nil {
-		// Some kinds have fields of other types than the documents say.
-		var t struct {
-			Text string `json:"text"`
-		}
-		if json.Unmarshal([]byte(m.Content), &t) != nil || t.Text == "" {
-			return note("message that cannot be read: " + m.Kind), true
-		}
-		c = content{Text: t.Text}
+	// Some kinds have fields of other types than the documents say: that costs
+	// those fields.
+	if err := json.Unmarshal([]byte(m.Content), &c); err != nil && !isObject(m.Content) {
+		return note("message that cannot be read: " + m.Kind), true
 	}
 	return m.readKind(&c), true
+}
+
+func isObject(content string) bool {
+	return strings.HasPrefix(strings.TrimSpace(content), "{") && json.Valid([]byte(content))
 }
 
 func note(text string) said { return said{text: "[" + text + "]"} }
@@ -164,15 +165,17 @@ type node struct {
 
 func (m *message) readPost() said {
 	var p post
-	if err := json.Unmarshal([]byte(m.Content), &p); err != nil {
+	if err := json.Unmarshal([]byte(m.Content), &p); err != nil && !isObject(m.Content) {
 		return note("message that cannot be read: " + m.Kind)
 	}
 	if p.Content == nil { // with a level for the language
 		var byLanguage map[string]post
 		if json.Unmarshal([]byte(m.Content), &byLanguage) == nil {
-			for _, one := range byLanguage {
-				p = one
-				break
+			for _, language := range append([]string{"zh_cn", "en_us"}, slices.Sorted(maps.Keys(byLanguage))...) {
+				if one, ok := byLanguage[language]; ok {
+					p = one
+					break
+				}
 			}
 		}
 	}

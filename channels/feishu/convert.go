@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,9 +34,10 @@ func (f *Feishu) read(raw []byte) event {
 	switch e.Header.Type {
 	case eventMessage:
 		var r received
-		if err := json.Unmarshal(e.Event, &r); err != nil {
+		var form *json.UnmarshalTypeError
+		if err := json.Unmarshal(e.Event, &r); err != nil && !errors.As(err, &form) {
 			return event{skip: "message that cannot be read: " + err.Error(), bad: true}
-		}
+		} // a field of another form than documented costs that field
 		return f.message(&r)
 	case eventPress:
 		var p pressed

@@ -99,3 +99,35 @@ func TestPieces(t *testing.T) {
 		t.Error("a forgotten event was put together")
 	}
 }
+
+// A field of another form than documented costs that field, not the message; of
+// a text in several languages it is always the same that is read.
+func TestOtherForms(t *testing.T) {
+	f := offline(t)
+	read := func(kind, content, more string) event {
+		return f.read([]byte(`{"header":{"event_type":"im.message.receive_v1"},"event":{"sender":{"sender_id":{"open_id":"ou_1"}},"message":{"message_id":"om_1","chat_id":"oc_1","chat_type":"p2p","message_type":"` +
+			kind + `","content":` + mustEncode(content) + more + `}}}`))
+	}
+	for name, c := range map[string]struct {
+		ev    event
+		text  string
+		files int
+	}{
+		"mentions as an object": {read("text", `{"text":"hi"}`, `,"mentions":{}`), "hi", 0},
+		"a voice without time":  {read("audio", `{"file_key":"file_1","duration":""}`, ""), "", 1},
+		"a place in words":      {read("location", `{"name":"西湖","longitude":"","latitude":true}`, ""), "[location: 西湖 (, )]", 0},
+		"options of a poll":     {read("vote", `{"topic":"吃什么","options":"面"}`, ""), "[poll: 吃什么: ]", 0},
+		"a key as a number":     {read("post", `{"title":"T","content":[[{"tag":"text","text":"a"},{"tag":"img","image_key":7},{"tag":"text","text":"b"}]]}`, ""), "T\nab", 0},
+		"no object":             {read("text", `"hi"`, ""), "[message that cannot be read: text]", 0},
+	} {
+		if c.ev.in == nil || c.ev.in.Text != c.text || len(c.ev.in.Attachments) != c.files {
+			t.Errorf("%s: %+v, %s", name, c.ev.in, c.ev.skip)
+		}
+	}
+	for range 20 {
+		m := message{Kind: "post", Content: `{"ja_jp":{"content":[[{"tag":"text","text":"や"}]]},"en_us":{"content":[[{"tag":"text","text":"hi"}]]},"zh_cn":{"content":[[{"tag":"text","text":"嗨"}]]}}`}
+		if said, _ := m.read(); said.text != "嗨" {
+			t.Fatalf("%+v", said)
+		}
+	}
+}

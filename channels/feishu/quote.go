@@ -160,7 +160,7 @@ func (f *Feishu) unread(in *chat.Inbound, err error) {
 // unreadable is why a message cannot be read, for the model.
 func unreadable(err error) string {
 	switch {
-	case refused(err, codeDeleted, codeRecalled):
+	case refused(err, codeDeleted, codeRecalled, codeNoMessage):
 		return "it was deleted"
 	case refused(err, codeInvisible):
 		return "the bot may not see it, since it is older than its membership or the group forbids copying"

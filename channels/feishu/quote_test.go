@@ -61,6 +61,7 @@ func TestDegradedCards(t *testing.T) {
 	for _, words := range []string{
 		"请升级至最新版本客户端，以查看内容", "請升級至最新版本用戶端，以查看內容", "Please upgrade to the latest version of the client to view the content",
 		"Please update Lark to the latest client version", "最新バージョンにアップグレードしてください", "최신 버전으로 업그레이드하세요",
+		"Actualiza a la última versión para ver el contenido", "Veuillez mettre à jour vers la dernière version", "Bitte aktualisieren Sie auf die neueste Version", "Vui lòng cập nhật lên phiên bản mới nhất",
 	} {
 		m := message{ID: "om_1", Kind: formCard, Content: mustEncode(object{"title": "", "elements": [][]object{
 			{{"tag": "text", "text": words}}, {{"tag": "img", "image_key": "img_v3_x"}},
@@ -79,6 +80,43 @@ func TestDegradedCards(t *testing.T) {
 		if said, _ := m.read(); said.text != "["+noCard+"]" {
 			t.Errorf("%s in pieces: %+v", words, said)
 		}
+	}
+}
+
+// However the request to upgrade stands in a card, it is no word of anybody.
+func TestDegradedOtherwise(t *testing.T) {
+	const zh, en = "请升级至最新版本客户端，以查看内容", "Please upgrade to the latest version to view the content"
+	text := func(words string) object { return object{"tag": "text", "text": words} }
+	for name, content := range map[string]object{
+		"in two languages": {"title": nil, "elements": [][]object{{text(zh)}, {text(en)}}},
+		"in a note":        {"title": "", "elements": [][]object{{{"tag": "note", "elements": []object{{"tag": "img", "image_key": "k"}, text(zh)}}}}},
+		"as the title":     {"title": zh, "elements": [][]object{{}}},
+		"as both":          {"title": zh, "elements": [][]object{{text(zh)}, {text("")}}},
+	} {
+		m := message{ID: "om_1", Kind: formCard, Content: mustEncode(content)}
+		if said, _ := m.read(); said.text != "["+noCard+"]" || said.files != nil {
+			t.Errorf("%s: %+v", name, said)
+		}
+	}
+	// Who writes of an upgrade among other words says something.
+	m := message{Kind: formCard, Content: mustEncode(object{"title": "Notice", "elements": [][]object{{text("All: " + en)}, {text("before Friday")}}})}
+	if said, _ := m.read(); !strings.Contains(said.text, "before Friday") {
+		t.Errorf("a notice: %+v", said)
+	}
+}
+
+// Parts that hold others, and cells that hold more than words.
+func TestPartsOfCards(t *testing.T) {
+	plain := func(words string) object { return object{"tag": "plain_text", "content": words} }
+	m := message{Kind: formCard, Content: mustEncode(object{"schema": "2.0", "body": object{"elements": []object{
+		{"tag": "collapsible_panel", "header": object{"title": plain("Details")}, "elements": []object{{"tag": "markdown", "content": "inside"}}},
+		{"tag": "table", "columns": []object{{"name": "s", "display_name": "State"}, {"name": "p", "display_name": "Who"}}, "rows": []object{
+			{"s": []object{{"text": "done", "color": "green"}, {"text": "late", "color": "red"}}, "p": object{"name": "Ann"}},
+		}},
+	}}})}
+	const want = "Details\ninside\nState | Who\ndone, late | Ann"
+	if said, _ := m.read(); said.text != want {
+		t.Errorf("%q, want %q", said.text, want)
 	}
 }
 

@@ -130,7 +130,7 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 			body["reply_in_thread"] = false
 			m, err = f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
 		}
-		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction, codeFleeting) {
+		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction, codeFleeting, codeNoMessage) {
 			return f.formed(m.ID, form), err
 		}
 		delete(body, "reply_in_thread")
@@ -166,6 +166,9 @@ const (
 	// codeNoPerson: people are sometimes reached by their private chat only
 	// (openclaw/openclaw issue 109409, July 2026; no page names it).
 	codeNoPerson = 230101
+	// codeNoMessage: "not a valid {open_message_id} or not exists"
+	// (openclaw/openclaw pull 135404, September 2026).
+	codeNoMessage = 99992354
 )
 
 // formed remembers what form a message has, for its edits.
@@ -203,7 +206,7 @@ func uuidOf(id string) string {
 // Delete takes a message back.
 func (f *Feishu) Delete(ctx context.Context, ref chat.MessageRef) error {
 	_, err := f.api.call(ctx, request{op: "message/delete", method: http.MethodDelete, path: messagePath(ref.ID)})
-	if refused(err, codeRecalled, codeDeleted, codeNoReaction) {
+	if refused(err, codeRecalled, codeDeleted, codeNoReaction, codeNoMessage) {
 		return nil
 	}
 	return err

@@ -191,3 +191,25 @@ func TestSendsElsewhere(t *testing.T) {
 		t.Errorf("the private chat shows %+v", shown)
 	}
 }
+
+// What a reply cannot be attached to any more, for whatever reason, is answered
+// in the chat: once, and not as a dead letter.
+func TestReplyTargetIsGone(t *testing.T) {
+	for _, code := range []int{230011, 230110, 230019, 230050, 231003, 230111, 99992354} {
+		w := newWorld(t, fake.Options{})
+		r := start(t, w.channel(t, channels.Deps{}))
+		msg := outbound(at(crowd), "1", "**yes**")
+		msg.ReplyTo = w.Say(fake.Said{From: ann, Chat: crowd, Text: "@_user_1 hi", Mentions: []string{fake.BotID}})
+		r.Next(t)
+		w.Fail(fake.Fault{Op: "reply", Code: code, Msg: "x"})
+		ref, err := r.Send(channeltest.Bounded(t), msg)
+		if shown := w.Messages(crowd); err != nil || len(shown) != 1 || shown[0].Text != "yes" {
+			t.Errorf("%d: %v, the group shows %+v", code, err, shown)
+			continue
+		}
+		w.Fail(fake.Fault{Op: "delete", Code: 99992354, Msg: "x"})
+		if err := r.Delete(channeltest.Bounded(t), ref); err != nil {
+			t.Errorf("taken back: %v", err)
+		}
+	}
+}
