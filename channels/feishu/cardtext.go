@@ -100,6 +100,7 @@ func cardText(raw []byte) string {
 	if json.Unmarshal(raw, &card) != nil {
 		return ""
 	}
+	card, _ = unwrapped(card, 0).(map[string]any)
 	w := walker{}
 	for _, part := range []string{"header", "body", "elements", "i18n_elements"} {
 		w.walk(card[part], 0)
@@ -119,7 +120,7 @@ func (w *walker) add(text string) {
 // inside are the fields in which parts of a card stand, in the order in which
 // they are seen.
 var inside = []string{
-	"property", "header", "title", "subtitle", "text", "content", "fields", "elements", "columns", "actions", "extra", "options", "rows", "zh_cn", "en_us",
+	"header", "title", "subtitle", "text", "content", "fields", "elements", "columns", "actions", "extra", "options", "rows", "zh_cn", "en_us",
 }
 
 func (w *walker) walk(v any, depth int) {
@@ -198,6 +199,9 @@ func cell(v any) string {
 		}
 		return strings.Join(all, ", ")
 	case map[string]any:
+		if data, ok := v["data"]; ok {
+			return cell(data)
+		}
 		for _, name := range []string{"text", "content", "name"} {
 			if s, ok := v[name].(string); ok {
 				return s

@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -87,7 +88,7 @@ func (m *message) readKind(c *content) said {
 			files[i].MIME, files[i].Duration = "audio/ogg", c.duration()
 		}
 		return said{files: files}
-	case "media":
+	case "media", "video": // the vendor's code knows both names
 		files := m.file(chat.Video, c.FileKey, c.FileName)
 		for i := range files {
 			files[i].Duration = c.duration()
@@ -206,6 +207,17 @@ func (m *message) spell(p *post) said {
 	return s
 }
 
+// called is a mention by an id: the place of somebody whom the message mentions,
+// else a name.
+func (m *message) called(n *node) string {
+	for _, who := range m.Mentions {
+		if n.UserID != "" && string(who.ID) == n.UserID {
+			return who.Key
+		}
+	}
+	return "@" + cmp.Or(n.UserName, "somebody")
+}
+
 func (m *message) node(n *node, b *strings.Builder, s *said, depth int) {
 	switch n.Tag {
 	case "a":
@@ -218,10 +230,10 @@ func (m *message) node(n *node, b *strings.Builder, s *said, depth int) {
 		switch {
 		case places.MatchString(n.UserID):
 			b.WriteString(n.UserID)
-		case n.UserID == "all":
+		case n.UserID == "all", n.UserID == "all_members":
 			b.WriteString("@_all")
 		default:
-			b.WriteString("@" + n.UserName)
+			b.WriteString(m.called(n))
 		}
 	case "img":
 		s.files = append(s.files, m.file(chat.Image, n.ImageKey, "image.jpg")...)

@@ -131,6 +131,9 @@ func (f *Feishu) time(m millis) time.Time {
 // chat the card stands; complete finds that.
 func (f *Feishu) press(id string, p *pressed) event {
 	data, ok := p.data()
+	if p.Context.Message == "" {
+		p.Context = p.stands
+	}
 	if !ok || id == "" || p.Context.Message == "" || p.Context.Chat == "" || p.Operator.Open == "" {
 		return event{skip: "press of something that is no button of ours"}
 	}

@@ -113,12 +113,14 @@ func TestOtherForms(t *testing.T) {
 		text  string
 		files int
 	}{
-		"mentions as an object": {read("text", `{"text":"hi"}`, `,"mentions":{}`), "hi", 0},
-		"a voice without time":  {read("audio", `{"file_key":"file_1","duration":""}`, ""), "", 1},
-		"a place in words":      {read("location", `{"name":"西湖","longitude":"","latitude":true}`, ""), "[location: 西湖 (, )]", 0},
-		"options of a poll":     {read("vote", `{"topic":"吃什么","options":"面"}`, ""), "[poll: 吃什么: ]", 0},
-		"a key as a number":     {read("post", `{"title":"T","content":[[{"tag":"text","text":"a"},{"tag":"img","image_key":7},{"tag":"text","text":"b"}]]}`, ""), "T\nab", 0},
-		"no object":             {read("text", `"hi"`, ""), "[message that cannot be read: text]", 0},
+		"mentions as an object":     {read("text", `{"text":"hi"}`, `,"mentions":{}`), "hi", 0},
+		"a voice without time":      {read("audio", `{"file_key":"file_1","duration":""}`, ""), "", 1},
+		"a place in words":          {read("location", `{"name":"西湖","longitude":"","latitude":true}`, ""), "[location: 西湖 (, )]", 0},
+		"options of a poll":         {read("vote", `{"topic":"吃什么","options":"面"}`, ""), "[poll: 吃什么: ]", 0},
+		"a key as a number":         {read("post", `{"title":"T","content":[[{"tag":"text","text":"a"},{"tag":"img","image_key":7},{"tag":"text","text":"b"}]]}`, ""), "T\nab", 0},
+		"a video by its other name": {read("video", `{"file_key":"file_1","image_key":"img_1","file_name":"a.mp4"}`, ""), "", 1},
+		"mentions by ids":           {read("post", `{"content":[[{"tag":"at","user_id":"ou_bob"},{"tag":"at","user_id":"all_members"},{"tag":"at","user_id":"ou_x"}]]}`, `,"mentions":[{"key":"@_user_1","id":{"open_id":"ou_bob"},"name":"Bob"}]`), "@Bob@all@somebody", 0},
+		"no object":                 {read("text", `"hi"`, ""), "[message that cannot be read: text]", 0},
 	} {
 		if c.ev.in == nil || c.ev.in.Text != c.text || len(c.ev.in.Attachments) != c.files {
 			t.Errorf("%s: %+v, %s", name, c.ev.in, c.ev.skip)
@@ -129,5 +131,14 @@ func TestOtherForms(t *testing.T) {
 		if said, _ := m.read(); said.text != "嗨" {
 			t.Fatalf("%+v", said)
 		}
+	}
+}
+
+// Where a card stands is told beside the context by older cards.
+func TestOlderPresses(t *testing.T) {
+	f := offline(t)
+	ev := f.read([]byte(`{"header":{"event_type":"card.action.trigger","event_id":"e1"},"event":{"operator":{"open_id":"ou_1"},"action":{"value":{"d":"yes"}},"open_message_id":"om_1","open_chat_id":"oc_1"}}`))
+	if ev.in == nil || ev.in.Press.Message != "om_1" || ev.in.Addr.Chat != "oc_1" || ev.in.Press.Data != "yes" {
+		t.Errorf("%+v, %s", ev.in, ev.skip)
 	}
 }

@@ -98,10 +98,14 @@ type pressed struct {
 		Value json.RawMessage `json:"value"` // as the card has it: an object or a string
 		Tag   string          `json:"tag"`
 	} `json:"action"`
-	Context struct {
-		Message string `json:"open_message_id"`
-		Chat    string `json:"open_chat_id"`
-	} `json:"context"`
+	Context stands `json:"context"`
+	stands         // of older cards
+}
+
+// stands says where a card stands.
+type stands struct {
+	Message string `json:"open_message_id"`
+	Chat    string `json:"open_chat_id"`
 }
 
 // data is Button.Data of a button of ours.

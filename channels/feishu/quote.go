@@ -59,7 +59,7 @@ func (f *Feishu) items(ctx context.Context, r request) ([]item, error) {
 
 // said is the item as a reader sees it, and its files.
 func (i *item) said() (text string, files []chat.Attachment) {
-	m := message{ID: i.ID, Kind: i.Kind, Content: i.Body.Content}
+	m := message{ID: i.ID, Kind: i.Kind, Content: i.Body.Content, Mentions: i.Mentions}
 	s, _ := m.read()
 	text, _ = resolve(s.text, i.Mentions, &bot{})
 	return text, s.files

@@ -120,6 +120,32 @@ func TestPartsOfCards(t *testing.T) {
 	}
 }
 
+// A raw card has what it shows in properties, and its Markdown in pieces.
+func TestRawCards(t *testing.T) {
+	part := func(tag string, property object) object { return object{"tag": tag, "property": property} }
+	words := func(text string) object { return part("plain_text", object{"content": text}) }
+	card := object{"schema": 2, "header": part("card_header", object{"title": words("Weekly")}), "body": part("body", object{"elements": []object{
+		part("markdown", object{"elements": []object{
+			part("text", object{"content": "Sales are "}), part("text", object{"content": "up", "textStyle": object{}}), {"tag": "br"},
+			part("link", object{"content": "see", "url": object{"url": "https://a/1"}}),
+			part("list", object{"items": []object{{"type": "ul", "elements": []object{part("text", object{"content": "一"})}}, {"type": "ul", "elements": []object{part("text", object{"content": "二"})}}}}),
+		}}),
+		part("column_set", object{"columns": []object{part("column", object{"elements": []object{part("div", object{"text": words("left")})}})}}),
+		part("table", object{
+			"columns": []object{{"name": "n", "displayName": "Name"}},
+			"rows":    []object{{"n": object{"data": "甲"}}, {"n": object{"data": []object{{"text": "late"}}}}},
+		}),
+		part("button", object{"text": words("Open")}), part("img", object{"imageID": "1"}),
+	}})}
+	for name, content := range map[string]object{"as text": {"json_card": mustEncode(card), "card_schema": 2}, "as an object": {"json_card": card}} {
+		m := message{Kind: formCard, Content: mustEncode(content)}
+		const want = "Weekly\nSales are up\nsee\n- 一\n- 二\nleft\nName\n甲\nlate\n[Open]\n[image]"
+		if said, _ := m.read(); said.text != want {
+			t.Errorf("%s: %q, want %q", name, said.text, want)
+		}
+	}
+}
+
 // Cards of others are read in each of their forms.
 func TestForeignCards(t *testing.T) {
 	two := object{
