@@ -176,8 +176,8 @@ func (f *Feishu) handshake(resp *http.Response, err error) error {
 		return f.api.Fail(op, channels.Temporary, f.api.Clean(err))
 	}
 	code, bad := strconv.Atoi(resp.Header.Get("Handshake-Status"))
-	if bad != nil {
-		code = resp.StatusCode
+	if bad != nil { // it was somebody else who said that, such as a proxy
+		return f.api.Fail(op, channels.Temporary, fmt.Errorf("HTTP status %d without an answer of the open platform", resp.StatusCode))
 	}
 	r := &refusal{code: code, text: f.api.redact(resp.Header.Get("Handshake-Msg"))}
 	if code == codeForbidden {

@@ -268,6 +268,9 @@ func TestRefusedConnection(t *testing.T) {
 		{Op: "endpoint", Code: 1000040343, Msg: "internal error"},
 		{Op: "endpoint", Code: 1000040350, Msg: "exceed conn limit"},
 		{Op: "handshake", Code: 514, Msg: "ticket is invalid"},
+		{Op: "handshake", Status: 403, Page: true}, // of a proxy
+		{Op: "handshake", Status: 502, Page: true},
+		{Op: "endpoint", Status: 403, Page: true},
 		{Op: "info", Status: 502, Page: true},
 		{Op: "token", Drop: true},
 	} {

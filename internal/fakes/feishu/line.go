@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"magpie/internal/fakes/trouble"
 )
 
 const (
@@ -73,6 +75,10 @@ func (s *Server) serveLine(w http.ResponseWriter, r *http.Request) {
 	delete(s.pushes.tickets, ticket)
 	f := s.faults.pick("handshake", "")
 	s.mu.Unlock()
+	if f != nil && f.Page {
+		trouble.Page(w, f.Status, "proxy")
+		return
+	}
 	if f != nil || !known {
 		code, msg := 514, "ticket is invalid"
 		if f != nil {
