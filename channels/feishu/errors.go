@@ -60,7 +60,7 @@ const (
 func kindOf(code int) (kind channels.Kind, known bool) {
 	switch code {
 	case 10003, 10005, 10012, 10013, 10014, 10015, 11207, 11209, 11210, 99991401, 99991543, 99991661, 99991662, 99991663, 99991664,
-		99991665, 99991668, 99991671, 99991673:
+		99991665, 99991668, 99991671, 99991673, 99991677:
 		return channels.Unauthorized, true
 	case codeSlow, codeQuota, 230020, 11232, 11233, 11247, 1000004, 1000005:
 		return channels.RateLimited, true
@@ -75,7 +75,7 @@ func kindOf(code int) (kind channels.Kind, known bool) {
 
 // badToken tells codes after which a new token may help.
 func badToken(err error) bool {
-	return refused(err, 99991661, 99991663, 99991664, 99991665, 99991668, 99991671)
+	return refused(err, 99991661, 99991663, 99991664, 99991665, 99991668, 99991671, 99991677)
 }
 
 // refused reports whether err is a refusal with one of these codes.

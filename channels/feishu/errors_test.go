@@ -5,6 +5,7 @@ import (
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
+	"magpie/chat"
 	fake "magpie/internal/fakes/feishu"
 )
 
@@ -45,6 +46,20 @@ func TestErrorTables(t *testing.T) {
 		_, err := w.channel(t, channels.Deps{}).Send(channeltest.Bounded(t), outbound(at(ann), "1", "**hello**"))
 		if channels.KindOf(err) != kind || err == nil {
 			t.Errorf("%s: %v, want %v", msg, err, kind)
+		}
+	}
+}
+
+// Whatever says that a token is over, the call is made again with another.
+func TestTokenCodes(t *testing.T) {
+	for _, code := range []int{99991661, 99991663, 99991664, 99991665, 99991668, 99991671, 99991677} {
+		w := newWorld(t, fake.Options{})
+		f := w.channel(t, channels.Deps{})
+		w.Fail(fake.Fault{Code: code, Msg: "x"})
+		mustSend(t, f, outbound(at(ann), "1", "hello"))
+		w.Fail(fake.Fault{Op: "image", Code: code, Msg: "x"})
+		if _, err := f.SendMedia(channeltest.Bounded(t), outbound(at(ann), "2", ""), []channels.Upload{fileOf(chat.Image, "a.png", "image/png", dot())}); err != nil {
+			t.Errorf("%d: an upload: %v", code, err)
 		}
 	}
 }

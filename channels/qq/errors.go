@@ -132,6 +132,10 @@ func refusalCodes() []int {
 	return slices.Concat(markdownCodes(), keyboardCodes(), urlCodes(), noRightCodes(), repeatCodes(), absentCodes(), goneCodes(), streamCodes(), notifyCodes())
 }
 
+// async: taken, although the body is that of an error ("异步操作成功"; the page of
+// errors above).
+func async(status int) bool { return status == http.StatusCreated || status == http.StatusAccepted }
+
 // judge reads an answer: an error code counts whatever the status says, and
 // what waits for an audit counts as taken.
 func (c *client) judge(a *rest.Answer) error {
@@ -145,7 +149,7 @@ func (c *client) judge(a *rest.Answer) error {
 	has := func(codes []int) bool { return slices.Contains(codes, r.code) }
 	good := a.Status/100 == 2
 	switch {
-	case good && len(a.Body) == 0, has(auditCodes()), err == nil && good && r.code == 0:
+	case good && len(a.Body) == 0, has(auditCodes()), err == nil && good && r.code == 0, err == nil && async(a.Status):
 		return nil
 	case err != nil, a.Status < http.StatusBadRequest && r.code == 0:
 		return rest.ErrNoAnswer
