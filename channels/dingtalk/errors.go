@@ -163,7 +163,11 @@ func (r *refusal) kind(status int) channels.Kind {
 	if r.throttled() {
 		return channels.RateLimited
 	}
-	return rest.KindOf(status)
+	kind := rest.KindOf(status)
+	if kind == channels.Rejected && r.Code != "" { // a webhook that is refused is another matter: there is another way
+		kind, _ = rest.Passing(r.Code + " " + r.Message)
+	}
+	return kind
 }
 
 // throttled tells limits on the calls of the whole application, not on a chat:

@@ -100,6 +100,10 @@ var (
 // redact takes whatever looks like a token of the platform out of a text, too.
 func (c *client) redact(text string) string { return tokens.ReplaceAllString(c.Redact(text), "***") }
 
+// ofCards tells the codes that are about a card: where one is refused another
+// form is tried, whatever the words.
+func ofCards(code int) bool { return code == codeCard || code/1000 == 200 || code/1000 == 300 }
+
 // judge says what an answer means; nil is success.
 func (c *client) judge(answer *rest.Answer) error {
 	var a struct {
@@ -124,7 +128,9 @@ func (c *client) judge(answer *rest.Answer) error {
 	case r.code == codeCard && strings.Contains(a.Msg, "card action is lock"): // codeBusyCard by another name
 		kind = channels.Temporary
 	case !known:
-		kind = rest.KindOf(answer.Status)
+		if kind = rest.KindOf(answer.Status); kind == channels.Rejected && !ofCards(r.code) {
+			kind, _ = rest.Passing(r.text)
+		}
 	}
 	e := &channels.Error{Kind: kind, Err: r}
 	if kind == channels.RateLimited {

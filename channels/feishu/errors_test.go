@@ -63,3 +63,22 @@ func TestTokenCodes(t *testing.T) {
 		}
 	}
 }
+
+// A code of no table whose words say that the trouble passes is no refusal; of a
+// card it is one, since there are other forms.
+func TestUnknownCodes(t *testing.T) {
+	for msg, want := range map[string]channels.Kind{
+		"system busy, please try again later": channels.Temporary, "request too frequent": channels.RateLimited, "no such thing": channels.Rejected,
+	} {
+		for _, status := range []int{200, 400} {
+			w := newWorld(t, fake.Options{})
+			f := w.channel(t, channels.Deps{})
+			w.Fail(fake.Fault{Status: status, Code: 987654321, Msg: msg})
+			if _, err := f.Send(channeltest.Bounded(t), outbound(at(ann), "1", "hello")); err == nil || channels.KindOf(err) != want {
+				t.Errorf("%s: %v, want %v", msg, err, want)
+			}
+			w.Fail(fake.Fault{Code: 200999, Msg: msg})
+			mustSend(t, f, outbound(at(ann), "2", "**hello**"))
+		}
+	}
+}

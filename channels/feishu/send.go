@@ -107,7 +107,7 @@ func cardRefused(err error) bool {
 	if channels.KindOf(err) != channels.Rejected || !errors.As(err, &r) {
 		return false
 	}
-	return r.code == codeCard || r.code == 230001 || r.code == 230054 || r.code/1000 == 200 || r.code/1000 == 300
+	return r.code == 230001 || r.code == 230054 || ofCards(r.code)
 }
 
 func messagePath(id string) string { return "/open-apis/im/v1/messages/" + url.PathEscape(id) }

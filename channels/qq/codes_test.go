@@ -244,6 +244,18 @@ func TestRefusalsInWords(t *testing.T) {
 	}
 }
 
+// A code that no table has, with words about a trouble that passes.
+func TestTroublesInWords(t *testing.T) {
+	for text, want := range map[string]channels.Kind{"系统繁忙，请稍后重试": channels.Temporary, "消息发送过于频繁": channels.RateLimited, "消息内容违规，请修改后重试": channels.Rejected} {
+		w := newWorld(t, nil)
+		q := w.channel(t, channels.Deps{})
+		w.Fail(fake.Fault{Status: 400, Code: 40034996, Text: text})
+		if _, err := q.Send(channeltest.Bounded(t), reminder(ann, "a", "x")); err == nil || channels.KindOf(err) != want {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+	}
+}
+
 // In groups an answer shows what it answers; a platform that does not take that
 // gets it without, also next time.
 func TestQuotingAnswers(t *testing.T) {

@@ -166,6 +166,8 @@ func (c *client) judge(a *rest.Answer) error {
 		e.Kind = channels.Rejected
 	case has(tooFastCodes()):
 		e.Kind = channels.RateLimited
+	case e.Kind == channels.Rejected && !has(mediaCodes()):
+		e.Kind, _ = rest.Passing(r.text)
 	}
 	return e
 }

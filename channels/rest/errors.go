@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,24 @@ func KindOf(status int) channels.Kind {
 		return channels.Unauthorized
 	}
 	return channels.Rejected
+}
+
+var (
+	tooFast = regexp.MustCompile(`(?i)\btoo[ .]?(?:fast|many requests|many messages|frequent)|toofast|toomanyrequests|rate[ .]?limit|frequency limit|throttl|flow[ .]?control|限频|限流|超频|频控|频率|频繁`)
+	busy    = regexp.MustCompile(`(?i)\bsystem[ .]?(?:err|busy)|\bbusy\b|\btime[d.]? ?out\b|\binternal (?:server )?err|service[ .]?unavailable|try again|稍后|请重试|系统(?:繁忙|错误|异常)|内部错误|服务(?:繁忙|异常)|超时`)
+)
+
+// Passing says what the words of a refusal mean whose code no table has: the
+// tables lag behind the platforms, and a message that waits is better than one
+// that is lost. ok is false when they are not about a trouble that passes.
+func Passing(words string) (kind channels.Kind, ok bool) {
+	switch {
+	case tooFast.MatchString(words):
+		return channels.RateLimited, true
+	case busy.MatchString(words):
+		return channels.Temporary, true
+	}
+	return channels.Rejected, false
 }
 
 // RetryAfter is how long the server wants to be left alone, in whole seconds

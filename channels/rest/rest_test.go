@@ -337,3 +337,20 @@ func TestFile(t *testing.T) {
 		}
 	}
 }
+
+// Words are asked only where no table has the code, and mean what the tables say
+// of codes with such words.
+func TestPassing(t *testing.T) {
+	for words, want := range map[string]channels.Kind{
+		"This operation triggers the frequency limit.": channels.RateLimited, "send.byToken.tooFast": channels.RateLimited, "request.tooManyRequests x": channels.RateLimited,
+		"安全打击：消息被限频": channels.RateLimited, "发送频繁限流": channels.RateLimited, "flow.control": channels.RateLimited,
+		"Meta writing has stopped, please try again later.": channels.Temporary, "system.err": channels.Temporary, "internal error": channels.Temporary,
+		"ServiceUnavailable": channels.Temporary, "消息发送异常，请稍后重试": channels.Temporary, "系统繁忙": channels.Temporary,
+		"The bot can not be outside the group.": channels.Rejected, "resource.unavailable 资源不可用": channels.Rejected, "消息内容违规，请修改消息内容后重试": channels.Rejected,
+		"Message can only be modified within 14 days after sending.": channels.Rejected, "含有不合适的文本": channels.Rejected, "": channels.Rejected,
+	} {
+		if got, ok := Passing(words); got != want || ok != (want != channels.Rejected) {
+			t.Errorf("%q: %v, %v", words, got, ok)
+		}
+	}
+}
