@@ -71,7 +71,8 @@ func (n *intake) enter(ctx context.Context, ev event) error {
 		}
 		if ev.in != nil {
 			n.q.fillQuote(ctx, ev.chat, ev.in.ReplyTo)
-			n.q.noteFiles(ctx, ev.chat, ev.index)
+			ev.in.Mentioned = ev.in.Mentioned || ev.in.ReplyTo != nil && ev.in.ReplyTo.Mine
+			n.q.keepLine(ctx, ev.chat, ev.index)
 		}
 		if err := n.give(ctx, &ev); err != nil {
 			return err

@@ -14,7 +14,8 @@ import (
 
 const (
 	quotedPrefix = "quoted."
-	// quotedLife is how long the files of a message are known when it is quoted.
+	// quotedLife is how long the files of a message, and the bot's own messages,
+	// are known when they are quoted.
 	quotedLife = 7 * 24 * time.Hour
 )
 
@@ -24,10 +25,11 @@ func quotedKey(chatID, index string) string {
 	return quotedPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15])
 }
 
-// noteFiles remembers a message with files for longer than the account of its chat
-// holds it: a quote of it may bring nothing but its index.
-func (q *QQ) noteFiles(ctx context.Context, chatID string, l line) {
-	if l.Index == "" || len(l.Files) == 0 {
+// keepLine remembers a message with files, or one of the bot, for longer than the
+// account of its chat holds it: a quote of it may bring nothing but its index, and
+// does not say in a group that it is the bot's.
+func (q *QQ) keepLine(ctx context.Context, chatID string, l line) {
+	if l.Index == "" || len(l.Files) == 0 && !l.Mine {
 		return
 	}
 	l.Text = cutRunes(l.Text, maxQuote)
@@ -38,14 +40,14 @@ func (q *QQ) noteFiles(ctx context.Context, chatID string, l line) {
 		_, err = q.deps.Table.Update(ctx, quotedKey(chatID, l.Index), value, 0, quotedLife)
 	}
 	if err != nil {
-		q.deps.Log.Warn("the files of a message may not be found when it is quoted", "chat", chatID, "err", err)
+		q.deps.Log.Warn("a message may not be known when it is quoted", "chat", chatID, "err", err)
 	}
 }
 
-// fillQuote fills in a quote of which neither the event nor the account of the chat
-// tells anything.
+// fillQuote fills in what neither the event nor the account of the chat tells of a
+// quote.
 func (q *QQ) fillQuote(ctx context.Context, chatID string, quote *chat.Quote) {
-	if quote == nil || quote.Mine || quote.Text != "" || len(quote.Attachments) > 0 {
+	if quote == nil || quote.Mine {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, tablePatience)
@@ -58,7 +60,11 @@ func (q *QQ) fillQuote(ctx context.Context, chatID string, quote *chat.Quote) {
 		return
 	}
 	var l line
-	if json.Unmarshal(e.Value, &l) == nil {
-		quote.ID, quote.From, quote.Text, quote.Attachments = l.ID, l.From, l.Text, l.Files
+	if json.Unmarshal(e.Value, &l) != nil {
+		return
+	}
+	quote.ID, quote.Mine = l.ID, l.Mine
+	if quote.Text == "" && len(quote.Attachments) == 0 {
+		quote.From, quote.Text, quote.Attachments = l.From, l.Text, l.Files
 	}
 }

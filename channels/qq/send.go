@@ -98,8 +98,10 @@ func (q *QQ) deliver(ctx context.Context, msg chat.Outbound, p place) (sent, err
 // remember notes what later events refer to. Without it a quote has no text
 // and a press no message, which is no reason to fail.
 func (q *QQ) remember(ctx context.Context, msg chat.Outbound, got sent, buttons bool) {
+	l := line{Index: got.Ext.Index, ID: got.ID, Text: msg.Text, Mine: true}
+	q.keepLine(ctx, msg.Addr.Chat, l)
 	err := q.ledger.change(ctx, msg.Addr.Chat, func(a *account) error {
-		a.remember(line{Index: got.Ext.Index, ID: got.ID, Text: msg.Text, Mine: true})
+		a.remember(l)
 		if buttons {
 			a.Menus = append(a.Menus, menu{Key: menuKey(msg.ID), ID: got.ID})
 			a.Menus = a.Menus[max(0, len(a.Menus)-maxMenus):]

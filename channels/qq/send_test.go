@@ -308,10 +308,21 @@ func TestQuoteOfTheBot(t *testing.T) {
 	r := start(t, w.channel(t, channels.Deps{}))
 	heard(t, w, r, crowd, "hi")
 	r.mustSend(t, answering(crowd, "a", "the *answer*"))
-	w.Say(fake.Said{Chat: crowd, From: member, Text: "why?", Quote: w.Messages(crowd)[0].Index, All: true})
-	in := r.Next(t)
-	if in.ReplyTo == nil || !in.ReplyTo.Mine || in.ReplyTo.Text != "the *answer*" || !in.Mentioned {
-		t.Errorf("%+v, quote %+v", in, in.ReplyTo)
+	sent := w.Messages(crowd)[0]
+	for _, talk := range []int{0, 2 * maxLines} { // however much was said meanwhile
+		for i := range talk {
+			w.Say(fake.Said{Chat: crowd, From: member, Text: fmt.Sprint("small talk ", i), All: true})
+			r.Next(t)
+		}
+		for _, fields := range []map[string]any{nil, {"message_type": 103, "msg_elements": []any{map[string]any{ // as the group shows it
+			"msg_idx": sent.Index, "content": "the *answer*", "author": map[string]any{"member_openid": "B0TINTHISGROUP", "bot": true},
+		}}}} {
+			w.Say(fake.Said{Chat: crowd, From: member, Text: "why?", Quote: sent.Index, All: true, Fields: fields})
+			in := r.Next(t)
+			if q := in.ReplyTo; q == nil || !q.Mine || q.Text != "the *answer*" || q.ID != sent.ID || !in.Mentioned {
+				t.Errorf("after %d others: %+v, quote %+v", talk, in, in.ReplyTo)
+			}
+		}
 	}
 }
 
