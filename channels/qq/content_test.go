@@ -98,3 +98,18 @@ func TestOtherForms(t *testing.T) {
 		t.Errorf("at %v, want %v", ev.in.At, want)
 	}
 }
+
+// Files are fetched over TLS, however QQ writes their addresses.
+func TestAddressesOfFiles(t *testing.T) {
+	for at, want := range map[string]string{
+		"http://multimedia.nt.qq.com.cn/d?x":       "https://multimedia.nt.qq.com.cn/d?x",
+		"//multimedia.nt.qq.com.cn/d?x":            "https://multimedia.nt.qq.com.cn/d?x",
+		"multimedia.nt.qq.com.cn/d?x":              "https://multimedia.nt.qq.com.cn/d?x",
+		"https://grouptalk.c2c.qq.com:443/?rkey=1": "https://grouptalk.c2c.qq.com:443/?rkey=1",
+	} {
+		ev := readEvent(t, "C2C_MESSAGE_CREATE", `{"attachments":[{"content_type":"image/png","filename":"a.png","url":"`+at+`"}]}`)
+		if a := ev.in.Attachments[0]; a.Source != want || plainQQ(t).fetchable(a.Source) != nil {
+			t.Errorf("%s: %s, %v", at, a.Source, plainQQ(t).fetchable(a.Source))
+		}
+	}
+}

@@ -108,7 +108,7 @@ func (q *QQ) inboundID(chatID, id string) string {
 // attachment describes a file of a message. Its Source is the URL: the
 // platform has no other handle.
 func (q *QQ) attachment(a attachment) chat.Attachment {
-	out := chat.Attachment{Kind: kindOf(a), Name: path.Base("/" + a.Name), Size: a.Size, Source: fullURL(a.URL), Text: strings.TrimSpace(a.Words)}
+	out := chat.Attachment{Kind: kindOf(a), Name: path.Base("/" + a.Name), Size: a.Size, Source: q.address(a.URL), Text: strings.TrimSpace(a.Words)}
 	if out.Name == "/" {
 		out.Name = ""
 	}
@@ -119,7 +119,7 @@ func (q *QQ) attachment(a attachment) chat.Attachment {
 	// The voice itself is silk, whatever its name says.
 	if out.Kind == chat.Voice {
 		out.MIME = "audio/silk"
-		if wav := fullURL(a.Wav); a.Wav != "" && q.fetchable(wav) == nil {
+		if wav := q.address(a.Wav); a.Wav != "" && q.fetchable(wav) == nil {
 			out.Source, out.MIME, out.Size = wav, "audio/wav", 0
 			out.Name = strings.TrimSuffix(out.Name, path.Ext(out.Name)) + ".wav"
 		}
@@ -139,6 +139,15 @@ func kindOf(a attachment) chat.Kind {
 		return chat.Video
 	}
 	return chat.File
+}
+
+// address is where a file is fetched: over TLS, where QQ names it without.
+func (q *QQ) address(s string) string {
+	at := fullURL(s)
+	if bare, ok := strings.CutPrefix(at, "http://"); ok && q.fetchable(at) != nil {
+		return "https://" + bare
+	}
+	return at
 }
 
 // fullURL completes the addresses that the platform gives without a scheme.

@@ -228,7 +228,7 @@ func (q *QQ) fetchable(at string) error {
 	if base, err := url.Parse(q.cfg.APIBase); err == nil && u.Scheme == base.Scheme && u.Host == base.Host {
 		return nil
 	}
-	if u.Scheme != "https" || u.Port() != "" {
+	if u.Scheme != "https" || u.Port() != "" && u.Port() != "443" {
 		return errors.New("not an https address of QQ")
 	}
 	for _, h := range hosts() {
