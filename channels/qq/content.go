@@ -48,7 +48,7 @@ func (q *QQ) readable(text string, mentions []mention) (clean string, called boo
 
 // readText reads what a message says, and whether it mentions the bot.
 func (q *QQ) readText(in *chat.Inbound, m *message) {
-	text, called := q.readable(m.Content, m.Mentions)
+	text, called := q.readable(cmp.Or(m.Content, m.Markdown.Content), m.Mentions)
 	in.Mentioned = in.Mentioned || called
 	for _, who := range m.Mentions {
 		in.Mentioned = in.Mentioned || who.Me && who.Scope != "all"
@@ -71,7 +71,7 @@ func (q *QQ) quoted(m *message) *chat.Quote {
 		return &chat.Quote{ID: index}
 	}
 	e, me := m.Elements[0], *q.me.Load()
-	text, _ := q.readable(e.Content, m.Mentions)
+	text, _ := q.readable(cmp.Or(e.Content, e.Markdown.Content), m.Mentions)
 	quote := &chat.Quote{
 		ID: cmp.Or(e.Index, index), From: e.Author.Name, Text: e.Card.say(text),
 		Mine: e.Author.Bot && (e.Author.Member == "" || e.Author.Member == me || e.Author.User == me),

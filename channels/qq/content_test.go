@@ -69,6 +69,8 @@ func TestSharedCards(t *testing.T) {
 		"fields of any form":  {`{"message_type":3,"ark_data":{"ark_name":"小程序","fields":[7]}}`, "[小程序]", ""},
 		"without its content": {`{"content":"","message_type":3}`, "[card whose content QQ does not tell]", ""},
 		"another kind":        {`{"content":"","message_type":12}`, "[message of type 12]", ""},
+		"markdown":            {`{"content":"","message_type":2,"markdown":{"content":"**hi**"}}`, "**hi**", ""},
+		"quoted markdown":     {`{"content":"这是什么","message_type":103,"msg_elements":[{"msg_idx":"a","message_type":2,"markdown":{"content":"**hi**"}}]}`, "这是什么", "**hi**"},
 		"quoted":              {`{"content":"这是什么","message_type":103,"msg_elements":[{"msg_idx":"a","message_type":3,"ark_data":` + song + `}]}`, "这是什么", "[分享]恨幸福来过\n金钟国\nQQ音乐\nhttps://i.y.qq.com/x"},
 		"quoted, not told":    {`{"content":"这是什么","message_type":103,"msg_elements":[{"msg_idx":"a","message_type":3}]}`, "这是什么", "[card whose content QQ does not tell]"},
 	} {

@@ -52,6 +52,7 @@ type message struct {
 	} `json:"message_scene"`
 	Kind     int       `json:"message_type"`
 	Card     card      `json:"ark_data"`
+	Markdown markdown  `json:"markdown"`     // instead of content, perhaps
 	Elements []element `json:"msg_elements"` // of a quoting message: what is quoted
 }
 
@@ -83,6 +84,7 @@ type element struct {
 	Kind        int          `json:"message_type"`
 	Content     string       `json:"content"`
 	Card        card         `json:"ark_data"`
+	Markdown    markdown     `json:"markdown"`
 	Author      author       `json:"author"`
 	Attachments []attachment `json:"attachments"`
 }
