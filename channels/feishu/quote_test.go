@@ -126,7 +126,8 @@ func TestRawCards(t *testing.T) {
 	words := func(text string) object { return part("plain_text", object{"content": text}) }
 	card := object{"schema": 2, "header": part("card_header", object{"title": words("Weekly")}), "body": part("body", object{"elements": []object{
 		part("markdown", object{"elements": []object{
-			part("text", object{"content": "Sales are "}), part("text", object{"content": "up", "textStyle": object{}}), {"tag": "br"},
+			part("text", object{"content": "Sales are "}), part("text", object{"content": "up", "textStyle": object{}}),
+			{"tag": "br"},
 			part("link", object{"content": "see", "url": object{"url": "https://a/1"}}),
 			part("list", object{"items": []object{{"type": "ul", "elements": []object{part("text", object{"content": "一"})}}, {"type": "ul", "elements": []object{part("text", object{"content": "二"})}}}}),
 		}}),

@@ -32,6 +32,7 @@ func refusedWith(err error, codes []int) bool {
 // the pages of the calls, read November 2026; the eight-digit ones also from
 // logs of public bots).
 func badTokenCodes() []int { return []int{11241, 11243, 11244} }
+
 func badClientCodes() []int {
 	return []int{100007, 100016, 11251, 11261, 11265, 11275, 11298, 40054016}
 }
