@@ -110,9 +110,25 @@ func (d *desk) buttonList(msg chat.Outbound) string {
 // cardPress is a callback of a card
 // (https://open.dingtalk.com/document/development/event-callback-card, page of 2026-08).
 type cardPress struct {
-	Track   string `json:"outTrackId"`
-	User    string `json:"userId"`  // a staff id, as asked for by userIdType 1
-	Content string `json:"content"` // JSON again
+	Track string `json:"outTrackId"`
+	User  string `json:"userId"` // a staff id, as asked for by userIdType 1
+	// What was pressed, as JSON within a string; Value in some of the samples.
+	Content json.RawMessage `json:"content"`
+	Value   json.RawMessage `json:"value"`
+}
+
+// pressed is what a callback says of the press.
+func (p cardPress) pressed() []byte {
+	for _, raw := range []json.RawMessage{p.Content, p.Value} {
+		var inner string
+		if json.Unmarshal(raw, &inner) == nil {
+			raw = json.RawMessage(inner)
+		}
+		if len(raw) > 0 {
+			return raw
+		}
+	}
+	return nil
 }
 
 // press turns a card's callback into a message. The template's buttons send
@@ -128,7 +144,7 @@ func (t *DingTalk) press(ctx context.Context, f *payload.DataFrame) (a arrival, 
 	if err := json.Unmarshal([]byte(f.Data), &p); err != nil {
 		return a, fmt.Sprintf("undecodable: %v", err), true
 	}
-	if err := json.Unmarshal([]byte(p.Content), &content); err != nil {
+	if err := json.Unmarshal(p.pressed(), &content); err != nil {
 		return a, fmt.Sprintf("undecodable content: %v", err), true
 	}
 	data, _ := content.Private.Params["data"].(string)

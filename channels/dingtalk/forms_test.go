@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/open-dingtalk/dingtalk-stream-sdk-go/payload"
 
 	"magpie/channels"
 	"magpie/channels/channeltest"
@@ -75,5 +77,28 @@ func TestRefusalsWithin(t *testing.T) {
 	var n struct{ Sub number } // as text
 	if json.Unmarshal([]byte(`{"Sub":"40014"}`), &n) != nil || n.Sub != 40014 {
 		t.Errorf("read as %d", n.Sub)
+	}
+}
+
+// What was pressed stands in the content as text, or as it is, or in the value.
+func TestFormsOfPresses(t *testing.T) {
+	cfg := Config{ClientID: "c", ClientSecret: "s", CardTemplateID: "t", CardButtonsKey: "buttons"}
+	if err := cfg.complete(); err != nil {
+		t.Fatal(err)
+	}
+	const what = `{"cardPrivateData":{"actionIds":["1"],"params":{"data":"yes"}}}`
+	text := jsonText(what)
+	for body, want := range map[string]string{
+		`"content":` + text: "yes", `"content":` + what: "yes", `"value":` + text: "yes", `"content":"","value":` + text: "yes", `"content":null,"value":` + what: "yes",
+		`"content":"{}"`: "", `"content":7`: "", `"x":1`: "",
+	} {
+		dt := newDingTalk(instance, cfg, channels.Deps{Now: func() time.Time { return time.Unix(1e9, 0) }}, quick())
+		dt.cards.open["magpie-x"] = &openCard{chat: "user:u"}
+		frame := robotFrame(`{"outTrackId":"magpie-x","userId":"u",` + body + `}`)
+		frame.Headers.Set(payload.DataFrameHeaderKTopic, payload.CardInstanceCallbackTopic)
+		a, skip, bad := dt.read(context.Background(), frame)
+		if (skip == "") != (want != "") || bad != (want == "") || want != "" && a.in.Press.Data != want {
+			t.Errorf("%s: %+v, %q, bad %v", body, a.in.Press, skip, bad)
+		}
 	}
 }
