@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"magpie/channels"
@@ -130,7 +131,7 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 			body["reply_in_thread"] = false
 			m, err = f.put(ctx, request{op: "message/reply", method: http.MethodPost, path: messagePath(target) + "/reply", body: body, sends: true})
 		}
-		if !refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction, codeFleeting, codeNoMessage) {
+		if !targetGone(err) {
 			return f.formed(m.ID, form), err
 		}
 		delete(body, "reply_in_thread")
@@ -147,6 +148,20 @@ func (f *Feishu) post(ctx context.Context, msg chat.Outbound, form, content stri
 		}
 	}
 	return f.formed(id, form), err
+}
+
+// goneWords find what a refusal is about that has a code which is said of much
+// else, or which no table has.
+var goneWords = regexp.MustCompile(`(?i)(?:message|topic|thread)(?:_id)?\b.{0,40}(?:not found|not exist|n't exist|recalled|withdrawn|deleted|is invalid)|invalid.{0,5}message_id|(?:消息|话题).{0,12}(?:不存在|撤回|删除)`)
+
+// targetGone reports whether a reply was refused because what it replies to is
+// gone, or takes none.
+func targetGone(err error) bool {
+	if refused(err, codeRecalled, codeDeleted, codeNoTopic, codeInvisible, codeNoReaction, codeFleeting, codeNoMessage) {
+		return true
+	}
+	var r *refusal
+	return channels.KindOf(err) == channels.Rejected && errors.As(err, &r) && !ofCards(r.code) && goneWords.MatchString(r.text)
 }
 
 func (f *Feishu) create(ctx context.Context, idType, id string, body object) (string, error) {

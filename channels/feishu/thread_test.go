@@ -195,13 +195,16 @@ func TestSendsElsewhere(t *testing.T) {
 // What a reply cannot be attached to any more, for whatever reason, is answered
 // in the chat: once, and not as a dead letter.
 func TestReplyTargetIsGone(t *testing.T) {
-	for _, code := range []int{230011, 230110, 230019, 230050, 231003, 230111, 99992354} {
+	for code, words := range map[int]string{
+		230011: "x", 230110: "x", 230019: "x", 230050: "x", 231003: "x", 230111: "x", 99992354: "x",
+		230001: "Your request contains an invalid request parameter, ext=invalid open_message_id", 987654321: "The message does not exist.",
+	} {
 		w := newWorld(t, fake.Options{})
 		r := start(t, w.channel(t, channels.Deps{}))
 		msg := outbound(at(crowd), "1", "**yes**")
 		msg.ReplyTo = w.Say(fake.Said{From: ann, Chat: crowd, Text: "@_user_1 hi", Mentions: []string{fake.BotID}})
 		r.Next(t)
-		w.Fail(fake.Fault{Op: "reply", Code: code, Msg: "x"})
+		w.Fail(fake.Fault{Op: "reply", Code: code, Msg: words})
 		ref, err := r.Send(channeltest.Bounded(t), msg)
 		if shown := w.Messages(crowd); err != nil || len(shown) != 1 || shown[0].Text != "yes" {
 			t.Errorf("%d: %v, the group shows %+v", code, err, shown)
