@@ -113,6 +113,9 @@ func (c *client) download(ctx context.Context, op, path string, query url.Values
 	return c.Open(ctx, rest.Download{Op: op, URL: c.address(path, query), IsFile: isFile})
 }
 
+// isFile: JSON is a refusal, and a page is a proxy's, unless it is said to be a
+// file.
 func isFile(resp *http.Response) bool {
-	return !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || resp.Header.Get("Content-Disposition") != ""
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return kind != "application/json" && kind != "text/html" || resp.Header.Get("Content-Disposition") != ""
 }

@@ -113,4 +113,8 @@ func TestFetch(t *testing.T) {
 	if _, err := later.Fetch(channeltest.Bounded(t), in.Attachments[0]); channels.KindOf(err) != channels.Temporary || err == nil {
 		t.Errorf("a server that fails: %v", err)
 	}
+	w.Fail(fake.Fault{Op: "resource", Status: 200, Page: true})
+	if body, err := later.Fetch(channeltest.Bounded(t), in.Attachments[0]); channels.KindOf(err) != channels.Temporary || err == nil {
+		t.Errorf("the page of a proxy: %v, %v", body, err)
+	}
 }
