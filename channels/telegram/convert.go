@@ -148,8 +148,11 @@ func (u *user) sender() chat.Sender {
 }
 
 func (m *message) words(me *user) words {
-	if m.Text != "" {
+	switch {
+	case m.Text != "":
 		return readText(m.Text, m.Entities, me)
+	case m.Rich != nil:
+		return m.Rich.words(me)
 	}
 	return readText(m.Caption, m.CaptionEntities, me)
 }
@@ -179,6 +182,7 @@ func (m *message) describe(text string) string {
 		}
 		lines = append(lines, fmt.Sprintf("[Poll: %s (%s)]", p.Question, strings.Join(options, " / ")))
 	}
+	lines = append(lines, m.messageContent.describe()...)
 	if from := m.forwardedFrom(); from != "" && (len(lines) > 0 || len(m.attachments()) > 0) {
 		lines = slices.Insert(lines, 0, "[Forwarded from "+from+"]")
 	}
@@ -200,11 +204,11 @@ func (m *message) quoted(me *user) *chat.Quote {
 	case r != nil && len(r.TopicCreated) == 0 && (!m.InTopic || r.ID != m.Thread):
 		q = chat.Quote{
 			ID: strconv.FormatInt(r.ID, 10), From: r.sender().Name,
-			Text: r.describe(cmp.Or(r.Text, r.Caption)), Mine: r.From != nil && r.From.ID == me.ID,
+			Text: r.describe(r.words(me).text), Mine: r.From != nil && r.From.ID == me.ID,
 		}
 		q.Attachments = r.attachments()
 	case m.External != nil:
-		other := message{messageFiles: m.External.messageFiles, messageExtras: m.External.messageExtras}
+		other := message{messageFiles: m.External.messageFiles, messageExtras: m.External.messageExtras, messageContent: m.External.messageContent}
 		q.From, q.Text, q.Attachments = m.External.Origin.name(), other.describe(""), other.attachments()
 		q.Mine = m.External.Origin.User != nil && m.External.Origin.User.ID == me.ID
 		if in := m.External.Chat; in != nil && in.ID == m.Chat.ID { // of another topic; other chats have the same numbers
@@ -222,20 +226,40 @@ func (m *message) quoted(me *user) *chat.Quote {
 	return &q
 }
 
-// attachments lists the files. An animation comes with a document field of the
-// same file for old clients.
+// attachments lists the files.
 func (m *message) attachments() []chat.Attachment {
 	switch {
-	case len(m.Photo) > 0:
-		largest := m.Photo[0]
-		for _, p := range m.Photo {
-			if p.Width*p.Height > largest.Width*largest.Height {
-				largest = p
-			}
+	case m.Rich != nil:
+		return m.Rich.attachments()
+	case m.Paid != nil:
+		return m.Paid.attachments()
+	}
+	return m.messageFiles.attachments()
+}
+
+// photo is the largest size of a photo.
+func photo(sizes []blob) []chat.Attachment {
+	largest := sizes[0]
+	for _, p := range sizes {
+		if p.Width*p.Height > largest.Width*largest.Height {
+			largest = p
 		}
-		a := largest.attachment(chat.Image)
-		a.MIME = "image/jpeg" // photos always are
-		return []chat.Attachment{a}
+	}
+	a := largest.attachment(chat.Image)
+	a.MIME = "image/jpeg" // photos always are
+	return []chat.Attachment{a}
+}
+
+// attachments lists the files. An animation comes with a document field of the
+// same file for old clients.
+func (m *messageFiles) attachments() []chat.Attachment {
+	switch {
+	case len(m.Photo) > 0:
+		return photo(m.Photo)
+	case m.Live != nil && len(m.Live.Photo) > 0:
+		return photo(m.Live.Photo)
+	case m.Live != nil:
+		return []chat.Attachment{m.Live.blob.attachment(chat.Video)}
 	case m.Voice != nil:
 		return []chat.Attachment{m.Voice.attachment(chat.Voice)}
 	case m.Audio != nil:

@@ -32,6 +32,7 @@ type message struct {
 	messageText
 	messageFiles
 	messageExtras
+	messageContent
 	messageService
 }
 
@@ -52,6 +53,7 @@ type messageText struct {
 	Entities        []entity       `json:"entities"`
 	Caption         string         `json:"caption"`
 	CaptionEntities []entity       `json:"caption_entities"`
+	Rich            *rich          `json:"rich_message"`
 	ReplyTo         *message       `json:"reply_to_message"`
 	Quote           *quote         `json:"quote"`
 	External        *externalReply `json:"external_reply"`
@@ -70,6 +72,13 @@ type messageFiles struct {
 	VideoNote *blob  `json:"video_note"`
 	Animation *blob  `json:"animation"`
 	Sticker   *blob  `json:"sticker"`
+	Live      *live  `json:"live_photo"`
+}
+
+// live is a photo that moves; messages have the photo besides.
+type live struct {
+	Photo []blob `json:"photo"`
+	blob
 }
 
 type messageExtras struct {
@@ -153,6 +162,7 @@ type externalReply struct {
 	ID     int64  `json:"message_id"`
 	messageFiles
 	messageExtras
+	messageContent
 }
 
 // origin tells where a forwarded or quoted message comes from.
