@@ -171,8 +171,8 @@ const noPreview = `{"is_disabled":true}`
 func badMarkup(err error) bool { return said(err, "can't parse entities", "entities too long") }
 
 // post calls a method for a chat. It follows a group that has moved, and uses
-// the chat itself when the topic is gone; both were refused before, so nothing
-// is sent twice.
+// the chat itself when the topic is gone or closed (BetterForward #58, goclaw
+// #637, read November 2026); both were refused before, so nothing is sent twice.
 func (t *Telegram) post(ctx context.Context, method string, p tgbotapi.Params, files ...*file) (json.RawMessage, error) {
 	p = maps.Clone(p)
 	from := p["chat_id"]
@@ -189,7 +189,7 @@ func (t *Telegram) post(ctx context.Context, method string, p tgbotapi.Params, f
 		p["chat_id"] = strconv.FormatInt(r.migrateTo, 10)
 		raw, err = t.api.call(ctx, method, p, files...)
 	}
-	if _, topic := p["message_thread_id"]; topic && said(err, "message thread not found") {
+	if _, topic := p["message_thread_id"]; topic && said(err, "message thread not found", "TOPIC_DELETED", "TOPIC_CLOSED") {
 		delete(p, "message_thread_id")
 		raw, err = t.api.call(ctx, method, p, files...)
 	}

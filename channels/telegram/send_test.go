@@ -50,6 +50,16 @@ func TestSendToTopicAsReply(t *testing.T) {
 	if n := len(w.Messages(crowd)); n != 3 {
 		t.Errorf("the group shows %d messages", n)
 	}
+	for _, why := range []string{"Bad Request: TOPIC_DELETED", "Bad Request: TOPIC_CLOSED"} {
+		w.Fail(fake.Fault{Code: 400, Text: why})
+		msg.Addr.Thread = strconv.Itoa(topic)
+		if _, err := tg.Send(channeltest.Bounded(t), msg); err != nil {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	if shown := w.Messages(crowd); len(shown) != 5 || shown[4].Thread != 0 {
+		t.Errorf("the group shows %+v", shown)
+	}
 	if err := tg.Typing(channeltest.Bounded(t), at(crowd)); err != nil {
 		t.Error(err)
 	}
