@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 )
 
@@ -90,6 +92,7 @@ func TestRichMessages(t *testing.T) {
 		{"type":"thinking","text":"hm"},
 		{"type":"photo","photo":[{"file_id":"p","width":2,"height":2}],"caption":{"text":"a view","credit":"Ann"}},
 		{"type":"voice_note","voice_note":{"file_id":"v"}},
+		{"type":"of 2028","blocks":"none","photo":{}},
 		{"type":"of 2027","text":{"type":"new","text":"kept"},"items":[]}]}`
 	want := strings.Join([]string{
 		"**Report**", "Costs **rise *fast***, see [here](https://x.example/a)📈", "1. 茶\n2. rice", "```go\nx := 1\n```", "---",
@@ -122,6 +125,14 @@ func TestQuotedLink(t *testing.T) {
 	}
 }
 
+// Who replies to a story means it.
+func TestReplyToStory(t *testing.T) {
+	q := told(t, 51, `"text":"where was that?","reply_to_story":{"id":3,"chat":{"id":9,"type":"private","first_name":"Ben"}}`).ReplyTo
+	if q == nil || q.Text != "[Story of Ben: stories are not shown to bots]" || q.From != "Ben" || q.ID != "" || q.Mine {
+		t.Errorf("quoted: %+v", q)
+	}
+}
+
 // Every part of a forwarded album says where it comes from; the album does once.
 func TestForwardedAlbum(t *testing.T) {
 	var parts []chat.Inbound
@@ -131,5 +142,28 @@ func TestForwardedAlbum(t *testing.T) {
 	all := merge(parts)
 	if all.Text != "[Forwarded from Ann]\nthe garden\nthe pond" || len(all.Attachments) != 4 || !all.Forwarded {
 		t.Errorf("%q, %d files, forwarded %v", all.Text, len(all.Attachments), all.Forwarded)
+	}
+}
+
+// What people write to a channel stands in one chat for all; each person is
+// answered in their own part of it.
+func TestMessagesToChannel(t *testing.T) {
+	in := told(t, 50, `"text":"hi","direct_messages_topic":{"topic_id":5551,"user":{"id":7}}`)
+	if in.Addr.Thread != "d5551" {
+		t.Fatalf("address %+v", in.Addr)
+	}
+	w := newWorld(t, nil)
+	tg := w.channel(t, channels.Deps{})
+	msg := out(crowd, "hello")
+	msg.Addr.Thread = in.Addr.Thread
+	if _, err := tg.Send(channeltest.Bounded(t), msg); err != nil {
+		t.Fatal(err)
+	}
+	if err := tg.Typing(channeltest.Bounded(t), msg.Addr); err != nil || w.Calls("sendChatAction") != 0 {
+		t.Errorf("typing: %v, %d calls", err, w.Calls("sendChatAction"))
+	}
+	calls := w.Requests("sendMessage")
+	if len(calls) != 1 || calls[0].Params["direct_messages_topic_id"] != "5551" || calls[0].Params["message_thread_id"] != "" {
+		t.Errorf("calls %+v", calls)
 	}
 }

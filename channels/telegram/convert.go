@@ -118,11 +118,19 @@ func (t *Telegram) messageID(m *message) string {
 	return fmt.Sprintf("telegram:%s:%d:%d", t.name, m.Chat.ID, m.ID)
 }
 
+// directMark begins the thread of one person's messages to a channel, which
+// are numbered apart from topics
+// (https://core.telegram.org/bots/api#directmessagestopic, read November 2026).
+const directMark = "d"
+
 // address: replies in plain groups carry a thread id too; only real topics are
 // threads.
 func (t *Telegram) address(m *message) chat.Address {
 	a := chat.Address{Channel: t.name, Chat: m.Chat.key()}
-	if m.InTopic && m.Thread != 0 {
+	switch {
+	case m.Direct != nil && m.Direct.ID != 0:
+		a.Thread = directMark + strconv.FormatInt(m.Direct.ID, 10)
+	case m.InTopic && m.Thread != 0:
 		a.Thread = strconv.FormatInt(m.Thread, 10)
 	}
 	return a
@@ -214,6 +222,9 @@ func (m *message) quoted(me *user) *chat.Quote {
 		if in := m.External.Chat; in != nil && in.ID == m.Chat.ID { // of another topic; other chats have the same numbers
 			q.ID = strconv.FormatInt(m.External.ID, 10)
 		}
+	case m.ReplyToStory != nil:
+		told := messageContent{Story: m.ReplyToStory}
+		q.From, q.Text = m.ReplyToStory.Chat.name(), strings.Join(told.describe(), "\n")
 	default:
 		return nil
 	}

@@ -32,6 +32,17 @@ type block struct {
 	messageFiles
 }
 
+// UnmarshalJSON implements json.Unmarshaler. A block of a kind that looks
+// otherwise is empty.
+func (b *block) UnmarshalJSON(data []byte) error {
+	type fields block
+	var f fields
+	if json.Unmarshal(data, &f) == nil {
+		*b = block(f)
+	}
+	return nil
+}
+
 type richItem struct {
 	Label  string  `json:"label"`
 	Blocks []block `json:"blocks"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -76,8 +77,11 @@ func (t *Telegram) React(ctx context.Context, ref chat.MessageRef, emoji string)
 	return err
 }
 
-// Typing shows "typing…" for 5 seconds.
+// Typing shows "typing…" for 5 seconds, but not beside messages to a channel.
 func (t *Telegram) Typing(ctx context.Context, a chat.Address) error {
+	if strings.HasPrefix(a.Thread, directMark) {
+		return nil
+	}
 	p := tgbotapi.Params{"chat_id": a.Chat, "action": "typing"}
 	p.AddNonEmpty("message_thread_id", a.Thread)
 	_, err := t.post(ctx, "sendChatAction", p)
@@ -124,7 +128,11 @@ func cutNotice(s string) string {
 // envelope is what all sending methods have in common.
 func envelope(a chat.Address, msg chat.Outbound) (tgbotapi.Params, error) {
 	p := tgbotapi.Params{"chat_id": a.Chat}
-	p.AddNonEmpty("message_thread_id", a.Thread)
+	if direct, ok := strings.CutPrefix(a.Thread, directMark); ok {
+		p["direct_messages_topic_id"] = direct
+	} else {
+		p.AddNonEmpty("message_thread_id", a.Thread)
+	}
 	if id, err := strconv.ParseInt(msg.ReplyTo, 10, 64); err == nil {
 		reply := map[string]any{"message_id": id, "allow_sending_without_reply": true}
 		if err := p.AddInterface("reply_parameters", reply); err != nil {

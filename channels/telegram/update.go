@@ -30,6 +30,7 @@ type update struct {
 type message struct {
 	messageHead
 	messageText
+	messageForward
 	messageFiles
 	messageExtras
 	messageContent
@@ -37,15 +38,19 @@ type message struct {
 }
 
 type messageHead struct {
-	ID       int64  `json:"message_id"`
-	Date     int64  `json:"date"`
-	EditDate int64  `json:"edit_date"`
-	Chat     room   `json:"chat"`
-	From     *user  `json:"from"`
-	Sender   *room  `json:"sender_chat"`
-	Thread   int64  `json:"message_thread_id"`
-	InTopic  bool   `json:"is_topic_message"`
-	Album    string `json:"media_group_id"`
+	ID       int64 `json:"message_id"`
+	Date     int64 `json:"date"`
+	EditDate int64 `json:"edit_date"`
+	Chat     room  `json:"chat"`
+	From     *user `json:"from"`
+	Sender   *room `json:"sender_chat"`
+	Thread   int64 `json:"message_thread_id"`
+	InTopic  bool  `json:"is_topic_message"`
+	// Direct is whose messages to a channel these are, in the chat for them.
+	Direct *struct {
+		ID int64 `json:"topic_id"`
+	} `json:"direct_messages_topic"`
+	Album string `json:"media_group_id"`
 }
 
 type messageText struct {
@@ -57,10 +62,14 @@ type messageText struct {
 	ReplyTo         *message       `json:"reply_to_message"`
 	Quote           *quote         `json:"quote"`
 	External        *externalReply `json:"external_reply"`
-	Origin          *origin        `json:"forward_origin"`
-	ForwardFrom     *user          `json:"forward_from"`        // before Bot API 7.0
-	ForwardChat     *room          `json:"forward_from_chat"`   // before Bot API 7.0
-	ForwardName     string         `json:"forward_sender_name"` // before Bot API 7.0
+	ReplyToStory    *story         `json:"reply_to_story"`
+}
+
+type messageForward struct {
+	Origin      *origin `json:"forward_origin"`
+	ForwardFrom *user   `json:"forward_from"`        // before Bot API 7.0
+	ForwardChat *room   `json:"forward_from_chat"`   // before Bot API 7.0
+	ForwardName string  `json:"forward_sender_name"` // before Bot API 7.0
 }
 
 type messageFiles struct {
