@@ -245,6 +245,28 @@ func TestMediaKinds(t *testing.T) {
 	}
 }
 
+// What Telegram does not take as what it is, it gets as a document.
+func TestMediaRefusedAsWhatItIs(t *testing.T) {
+	for why, kind := range map[string]chat.Attachment{
+		"VIDEO_FILE_INVALID": {Kind: chat.Video, MIME: "video/mp4"},
+		"not enough rights to send voice notes to the chat": {Kind: chat.Voice, MIME: "audio/ogg"},
+		"VOICE_MESSAGES_FORBIDDEN":                          {Kind: chat.Voice, MIME: "audio/ogg"},
+		"not enough rights to send photos to the chat":      {Kind: chat.Image, MIME: "image/png"},
+		"MEDIA_INVALID": {Kind: chat.Audio, MIME: "audio/mpeg"},
+		"not enough rights to send animations to the chat":     {Kind: chat.Image, MIME: "image/gif"},
+		"failed to send message #1: \"PHOTO_EXT_INVALID\"":     {Kind: chat.Image, MIME: "image/jpeg"},
+		"IMAGE_PROCESS_FAILED":                                 {Kind: chat.Image, MIME: "image/webp"},
+		"not enough rights to send music files: AUDIO_INVALID": {Kind: chat.Audio, MIME: "audio/mp4"},
+	} {
+		w := newWorld(t, nil)
+		w.Fail(fake.Fault{Code: 400, Text: "Bad Request: " + why})
+		_, err := w.channel(t, channels.Deps{}).SendMedia(channeltest.Bounded(t), out(ann, "c"), []channels.Upload{up(kind.Kind, "f", kind.MIME, []byte("x"))})
+		if shown := w.Messages(ann); err != nil || len(shown) != 1 || shown[0].Kind != "document" || shown[0].Text != "c" {
+			t.Errorf("%s: %v, %+v", why, err, shown)
+		}
+	}
+}
+
 func TestMediaLimits(t *testing.T) {
 	w := newWorld(t, nil)
 	tg := w.channel(t, channels.Deps{})
