@@ -125,6 +125,19 @@ func TestQuotedLink(t *testing.T) {
 	}
 }
 
+// Who marks a passage of a message means that, of the whole.
+func TestMarkedPassage(t *testing.T) {
+	const whole = `"reply_to_message":{"message_id":50,"date":1,"chat":{"id":7},"from":{"id":8,"first_name":"Ben"},"text":"one two three"}`
+	q := told(t, 51, `"text":"why?","quote":{"text":"two","position":4,"is_manual":true,"entities":[{"type":"bold","offset":0,"length":3}]},`+whole).ReplyTo
+	if q == nil || q.Text != "one two three" || q.Passage != "two" {
+		t.Errorf("quoted: %+v", q)
+	}
+	q = told(t, 51, `"text":"why?","quote":{"text":"two","position":4,"is_manual":true},"external_reply":{"origin":{"type":"hidden_user","sender_user_name":"Ann"}}`).ReplyTo
+	if q == nil || q.Text != "two" || q.Passage != "two" {
+		t.Errorf("quoted from elsewhere: %+v", q)
+	}
+}
+
 // Who replies to a story means it.
 func TestReplyToStory(t *testing.T) {
 	q := told(t, 51, `"text":"where was that?","reply_to_story":{"id":3,"chat":{"id":9,"type":"private","first_name":"Ben"}}`).ReplyTo

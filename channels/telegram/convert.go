@@ -228,11 +228,14 @@ func (m *message) quoted(me *user) *chat.Quote {
 	default:
 		return nil
 	}
-	if m.Quote != nil && m.Quote.Text != "" {
+	if m.Quote == nil || m.Quote.Text == "" {
+		return &q
+	}
+	if m.Quote.Manual {
+		q.Passage = m.Quote.Text
+	}
+	if !m.Quote.Manual || q.Text == "" {
 		q.Text = m.Quote.Text
-		if m.Quote.Manual {
-			q.Passage = m.Quote.Text
-		}
 	}
 	return &q
 }
