@@ -125,6 +125,15 @@ func TestQuotedLink(t *testing.T) {
 	}
 }
 
+// A quoted message keeps whom it mentions, also the bot.
+func TestQuotedMention(t *testing.T) {
+	q := told(t, 51, `"text":"hello?","reply_to_message":{"message_id":50,"date":1,"chat":{"id":7},"from":{"id":7,"first_name":"Mia"},
+		"text":"@magpie_test_bot","entities":[{"type":"mention","offset":0,"length":16}]}`).ReplyTo
+	if q == nil || q.Text != "@magpie_test_bot" {
+		t.Errorf("quoted: %+v", q)
+	}
+}
+
 // Who marks a passage of a message means that, of the whole.
 func TestMarkedPassage(t *testing.T) {
 	const whole = `"reply_to_message":{"message_id":50,"date":1,"chat":{"id":7},"from":{"id":8,"first_name":"Ben"},"text":"one two three"}`

@@ -212,7 +212,7 @@ func (m *message) quoted(me *user) *chat.Quote {
 	case r != nil && len(r.TopicCreated) == 0 && (!m.InTopic || r.ID != m.Thread):
 		q = chat.Quote{
 			ID: strconv.FormatInt(r.ID, 10), From: r.sender().Name,
-			Text: r.describe(r.words(me).text), Mine: r.From != nil && r.From.ID == me.ID,
+			Text: r.describe(r.words(&user{}).text), Mine: r.From != nil && r.From.ID == me.ID,
 		}
 		q.Attachments = r.attachments()
 	case m.External != nil:
