@@ -147,6 +147,38 @@ func TestMarkedPassage(t *testing.T) {
 	}
 }
 
+// An edit that changes nothing that is read is none; one that comes again is.
+func TestEditWithoutChange(t *testing.T) {
+	tg := offline()
+	read := func(kind, fields string) event {
+		return tg.event(fmt.Appendf(nil, `{"update_id":1,"%s":{"message_id":50,"date":1790000000,"chat":{"id":7,"type":"private"},"from":{"id":7,"first_name":"Mia"},%s}}`, kind, fields))
+	}
+	for i, c := range []struct {
+		kind, fields string
+		heard        bool
+	}{
+		{"message", `"text":"one"`, true},
+		{"edited_message", `"edit_date":1790000001,"text":"one","effect_id":"5"`, false},
+		{"edited_message", `"edit_date":1790000002,"text":"two"`, true},
+		{"edited_message", `"edit_date":1790000002,"text":"two"`, true}, // was not stored
+		{"edited_message", `"edit_date":1790000003,"text":"two"`, false},
+		{"edited_message", `"edit_date":1790000004,"text":"one"`, true},
+		{"edited_message", `"edit_date":1790000005,"text":"one","document":{"file_id":"a"}`, true},
+		{"edited_message", `"edit_date":1790000006,"text":"one","document":{"file_id":"b"}`, true},
+		{"message", `"text":"one","document":{"file_id":"b"}`, true}, // once more, after all
+	} {
+		if ev := read(c.kind, c.fields); (ev.in != nil) != c.heard {
+			t.Errorf("%d: %s %s: heard %v", i, c.kind, c.fields, ev.in != nil)
+		}
+	}
+	for n := range 3 * maxVersions {
+		tg.versions.note(&chat.Inbound{MessageID: fmt.Sprint(n)})
+	}
+	if n := len(tg.versions.now) + len(tg.versions.last); n > 2*maxVersions {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
 // Who replies to a story means it.
 func TestReplyToStory(t *testing.T) {
 	q := told(t, 51, `"text":"where was that?","reply_to_story":{"id":3,"chat":{"id":9,"type":"private","first_name":"Ben"}}`).ReplyTo

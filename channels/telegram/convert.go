@@ -94,6 +94,10 @@ func (t *Telegram) message(ev *event, m *message, edited bool) {
 	} else {
 		ev.album = m.Album
 	}
+	if t.versions.note(in) && edited {
+		ev.skip = "edited, but nothing that is read"
+		return
+	}
 	ev.in = in
 }
 
