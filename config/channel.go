@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -84,7 +85,8 @@ func (c *Config) unheard() (all []string) {
 }
 
 // nobodies are the entries of allow that no sender can have: Telegram and
-// Discord know people by numbers.
+// Discord know people by numbers. On Telegram anonymous administrators and
+// channels write under the number of the group or channel, which is below 0.
 func (c *Config) nobodies() (all []string) {
 	for _, ch := range c.Channels {
 		if !ch.Enabled || ch.Type != "telegram" && ch.Type != "discord" {
@@ -92,7 +94,11 @@ func (c *Config) nobodies() (all []string) {
 		}
 		for i, id := range ch.Allow {
 			key := index("channels."+ch.Name+".allow", i)
-			if _, err := strconv.ParseUint(id, 10, 64); err != nil && id != "*" {
+			number := id
+			if ch.Type == "telegram" {
+				number = strings.TrimPrefix(id, "-")
+			}
+			if _, err := strconv.ParseUint(number, 10, 64); err != nil && id != "*" {
 				all = append(all, fmt.Sprintf("%s is %s, which is nobody's id: people have numbers there, no names; who writes to the bot privately gets a pairing code, and the log names the id",
 					key, got(c.origin.root.find(key))))
 			}

@@ -269,6 +269,20 @@ func answerMeta(in chat.Inbound, what string) chat.Meta {
 	return chat.Meta{V: chat.Version, ID: what + ":" + in.ID, Trace: in.Trace, At: time.Now().UTC(), Addr: in.Addr}
 }
 
+// inTongue is a text in the language of who is answered; in both where nothing
+// tells it, as when somebody only opens a chat.
+func inTongue(in chat.Inbound, en, zh string) string {
+	said := strings.TrimSpace(in.Text)
+	command := strings.HasPrefix(said, "/") || strings.HasPrefix(said, "／")
+	switch {
+	case chinese(in):
+		return zh
+	case in.From.Lang == "" && (command || !strings.ContainsFunc(said, unicode.IsLetter)):
+		return zh + "\n\n" + en
+	}
+	return en
+}
+
 // chinese picks the language of an answer.
 func chinese(in chat.Inbound) bool {
 	return strings.ContainsFunc(in.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) ||

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"magpie/chat"
@@ -121,27 +120,18 @@ func (g *Gate) once(ctx context.Context, key string, life time.Duration, do func
 // refusal is what a stranger is told. Where a platform names people anew in each
 // group, somebody who was let in privately is a stranger there.
 func refusal(r *rules, in chat.Inbound) string {
-	zh := chinese(in)
-	switch {
-	case zh && r.Pairing:
-		return "我只回答已获准使用的人。请先私聊我领取配对码，由管理员确认后即可使用。如果私聊里我已经回答你，请管理员放行这个群。"
-	case zh:
-		return "我只回答已获准使用的人。请联系运行我的管理员。"
-	case r.Pairing:
-		return "I only answer people who were let in. Write to me privately: I give you a code with which whoever runs me lets you in. If I answer you there already, ask them to let this group in."
+	if r.Pairing {
+		return inTongue(in,
+			"I only answer people who were let in. Write to me privately: I give you a code with which whoever runs me lets you in. If I answer you there already, ask them to let this group in.",
+			"我只回答已获准使用的人。请先私聊我领取配对码，由管理员确认后即可使用。如果私聊里我已经回答你，请管理员放行这个群。")
 	}
-	return "I only answer people who were let in. Please ask whoever runs me."
+	return inTongue(in, "I only answer people who were let in. Please ask whoever runs me.", "我只回答已获准使用的人。请联系运行我的管理员。")
 }
 
 // greeting is in the language of who added the bot; in both when that is not
 // known.
 func greeting(r *rules, in chat.Inbound) string {
-	switch lang := strings.ToLower(in.From.Lang); {
-	case lang == "":
-		return hello(r, in, true) + "\n\n" + hello(r, in, false)
-	default:
-		return hello(r, in, strings.HasPrefix(lang, "zh"))
-	}
+	return inTongue(in, hello(r, in, false), hello(r, in, true))
 }
 
 func hello(r *rules, in chat.Inbound, zh bool) string {

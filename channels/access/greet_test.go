@@ -318,6 +318,41 @@ func TestStrangerIsToldHow(t *testing.T) {
 	}
 }
 
+// Who opens a chat, or sends a command, on a platform that tells no language is
+// answered in both.
+func TestStrangersLanguage(t *testing.T) {
+	for _, c := range []struct {
+		text, lang       string
+		english, chinese bool
+	}{
+		{"", "", true, true}, {"/start", "", true, true}, {"？", "", true, true}, {"👋", "", true, true},
+		{"hi", "", true, false}, {"你好", "", false, true}, {"/start", "en", true, false}, {"/start", "zh-hans", false, true}, {"/帮助", "", false, true},
+	} {
+		for _, private := range []bool{true, false} {
+			g := newGated(Config{Pairing: true})
+			in := inGroup("9", true)
+			if private {
+				in = direct("9", "")
+			}
+			in.Text, in.From.Lang = c.text, c.lang
+			g.give(t, in)
+			if len(g.said) != 1 {
+				t.Fatalf("%+v: %d answers", c, len(g.said))
+			}
+			said := g.said[0].Text
+			if strings.Contains(said, "whoever runs me") != c.english || strings.Contains(said, "管理员") != c.chinese {
+				t.Errorf("%+v, private %v: %q", c, private, said)
+			}
+		}
+	}
+	g := newGated(Config{Pairing: true})
+	in := happens(chat.Added, "9")
+	in.Direct = true
+	if g.give(t, in); len(g.said) != 1 || !strings.Contains(g.said[0].Text, "配对码") || !strings.Contains(g.said[0].Text, "pairing code") {
+		t.Errorf("who opens a private chat is told %+v", g.said)
+	}
+}
+
 func TestStrangersAreToldWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGated(Config{})

@@ -240,12 +240,11 @@ func (g *Gate) forgetTold(what string) {
 
 func invitation(in chat.Inbound, p Pair) string {
 	minutes := int(time.Until(p.Expires).Round(time.Minute) / time.Minute)
-	if chinese(in) {
-		return fmt.Sprintf("你好！我还不认识你。请把配对码 `%s` 交给管理员（有效 %d 分钟），管理员可在聊天中发送 `/pair %s`。",
-			p.Code, max(minutes, 1), p.Code)
-	}
-	return fmt.Sprintf("Hello! I do not know you yet. Please give the pairing code `%s` to whoever runs me (good for %d min): they can send me `/pair %s`.",
-		p.Code, max(minutes, 1), p.Code)
+	return inTongue(in,
+		fmt.Sprintf("Hello! I do not know you yet. Please give the pairing code `%s` to whoever runs me (good for %d min): they can send me `/pair %s`.",
+			p.Code, max(minutes, 1), p.Code),
+		fmt.Sprintf("你好！我还不认识你。请把配对码 `%s` 交给管理员（有效 %d 分钟），管理员可在聊天中发送 `/pair %s`。",
+			p.Code, max(minutes, 1), p.Code))
 }
 
 // Welcome is the message that tells a person that the code was accepted.

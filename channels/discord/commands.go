@@ -65,13 +65,13 @@ func sleep(ctx context.Context, d time.Duration) {
 func (d *Discord) register(ctx context.Context) error {
 	const op = "register commands"
 	address := discordgo.EndpointApplicationGlobalCommands(d.me.Load().App)
-	body, err := json.Marshal(menu(d.deps.Commands))
-	if err != nil {
-		return d.api.Fail(op, channels.Rejected, err)
-	}
 	raw, err := d.api.call(ctx, request{op: "get commands", method: http.MethodGet, url: address + "?with_localizations=true"})
 	if err != nil {
 		return err
+	}
+	body, err := json.Marshal(append(entryPoints(raw), menu(d.deps.Commands)...))
+	if err != nil {
+		return d.api.Fail(op, channels.Rejected, err)
 	}
 	want, err := entries(body)
 	if err != nil {
@@ -82,6 +82,35 @@ func (d *Discord) register(ctx context.Context) error {
 	}
 	_, err = d.api.call(ctx, request{op: op, method: http.MethodPut, url: address, body: body})
 	return err
+}
+
+// entryPoint is the type of the command by which an application's activity is
+// launched. Discord makes it, and refuses lists without it (50240;
+// interactions/application-commands "Entry Point Commands", read November 2026).
+const entryPoint = 4
+
+// entryPoints are those of a list, in the form in which a list is given.
+func entryPoints(raw []byte) (kept []any) {
+	var all []struct {
+		Type         int               `json:"type"`
+		ID           string            `json:"id"`
+		Name         string            `json:"name"`
+		Names        map[string]string `json:"name_localizations,omitempty"`
+		Description  string            `json:"description"`
+		Descriptions map[string]string `json:"description_localizations,omitempty"`
+		Contexts     []int             `json:"contexts,omitempty"`
+		Installs     []int             `json:"integration_types,omitempty"`
+		Handler      int               `json:"handler,omitempty"`
+	}
+	if json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	for _, one := range all {
+		if one.Type == entryPoint {
+			kept = append(kept, one)
+		}
+	}
+	return kept
 }
 
 // entry is what is compared of a command, and of an option of one. Discord adds
@@ -130,9 +159,9 @@ func (e *entry) settle() {
 
 // menu is the commands in Discord's form, for clients in English and Chinese;
 // what a client sends is the English name in any case.
-func menu(all []channels.Command) []*discordgo.ApplicationCommand {
+func menu(all []channels.Command) []any {
 	where := []discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
-	var list []*discordgo.ApplicationCommand
+	var list []any // of *discordgo.ApplicationCommand
 	for _, c := range all {
 		entry := &discordgo.ApplicationCommand{
 			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: cutRunes(c.About, maxAbout), Contexts: &where,

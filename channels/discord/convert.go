@@ -77,13 +77,13 @@ func (u *user) sender(m *member) chat.Sender {
 func (m *message) read(me *self, own *roles) (text string, mentioned bool) {
 	text, mentioned = m.spelled(m.Content, me, own)
 	mentioned = mentioned || m.names(me, own) // where the words are withheld
-	lines := m.describe(text)
+	lines := m.describe(text, m.Webhook != "" || m.Author != nil && m.Author.Bot)
 	if m.isForward() {
 		lines = append(lines, "[Forwarded]")
 		for i := range m.Snapshots {
-			inner := m.Snapshots[i].Message
-			words, _ := m.spelled(inner.Content, me, own)
-			lines = append(lines, inner.describe(words)...)
+			inner := &m.Snapshots[i].Message
+			words, _ := inner.spelled(inner.Content, me, own)
+			lines = append(lines, inner.describe(words, true)...) // it is not told who wrote it
 		}
 	}
 	return strings.Join(lines, "\n"), mentioned
@@ -91,13 +91,13 @@ func (m *message) read(me *self, own *roles) (text string, mentioned bool) {
 
 func (m *message) isForward() bool { return m.Reference != nil && m.Reference.Type == 1 }
 
-// marks are the mentions and custom emoji in a text
+// marks are the mentions, custom emoji and commands in a text
 // (https://docs.discord.com/developers/reference "Message Formatting", read
 // November 2026).
-var marks = regexp.MustCompile(`<(?:@!?(\d{1,20})|@&(\d{1,20})|a?(:\w{2,32}:)\d{1,20})>`)
+var marks = regexp.MustCompile(`<(?:@!?(\d{1,20})|@&(\d{1,20})|a?(:\w{2,32}:)\d{1,20}|(/[^:<>\n]{1,100}):\d{1,20})>`)
 
-// spelled writes mentions and emoji as people see them.
-func (m *message) spelled(text string, me *self, own *roles) (string, bool) {
+// spelled writes them as people see them.
+func (t *matter) spelled(text string, me *self, own *roles) (string, bool) {
 	mentioned, rest := false, strings.Builder{}
 	at := 0
 	for _, hit := range marks.FindAllStringSubmatchIndex(text, -1) {
@@ -115,13 +115,13 @@ func (m *message) spelled(text string, me *self, own *roles) (string, bool) {
 				end++
 			}
 		case who != "":
-			if name := m.named(who); name != "" {
+			if name := t.named(who); name != "" {
 				word = "@" + name
 			}
 		case role != "":
 			word = "@role"
 		default:
-			word = part(3)
+			word = cmp.Or(part(3), part(4))
 		}
 		rest.WriteString(text[at:hit[0]] + word)
 		at = end
@@ -141,17 +141,18 @@ func (m *message) names(me *self, own *roles) bool {
 }
 
 // named is the name of somebody who is mentioned.
-func (m *message) named(id string) string {
-	for i := range m.Mentions {
-		if who := &m.Mentions[i]; who.ID == id {
+func (t *matter) named(id string) string {
+	for i := range t.Mentions {
+		if who := &t.Mentions[i]; who.ID == id {
 			return who.sender(who.Member).Name
 		}
 	}
 	return ""
 }
 
-// describe adds to a text what came beside it and has no file, a line each.
-func (t *matter) describe(text string) []string {
+// describe adds to a text what came beside it and has no file, a line each. The
+// embeds of people only repeat a link of the text, those of programs do not.
+func (t *matter) describe(text string, program bool) []string {
 	var lines []string
 	if text != "" {
 		lines = append(lines, text)
@@ -163,10 +164,12 @@ func (t *matter) describe(text string) []string {
 		}
 		lines = append(lines, fmt.Sprintf("[Poll: %s (%s)]", p.Question.Text, strings.Join(options, " / ")))
 	}
-	if text != "" || len(t.Attachments) > 0 {
-		return lines // then embeds only repeat a link of the text
-	}
+	lines = append(lines, componentTexts(t.Components)...)
+	beside := text != "" || len(t.Attachments) > 0
 	for _, e := range t.Embeds {
+		if beside && !(program && e.Type == "rich") {
+			continue
+		}
 		parts := []string{e.Title, e.Description, e.URL}
 		for _, f := range e.Fields {
 			parts = append(parts, f.Name+": "+f.Value)
@@ -179,9 +182,9 @@ func (t *matter) describe(text string) []string {
 
 // files lists the attachments and stickers, those of a forwarded message too.
 func (m *message) files(cdn string) []chat.Attachment {
-	voice := m.Flags&int(discordgo.MessageFlagsIsVoiceMessage) != 0
 	var all []chat.Attachment
 	for _, part := range append([]matter{m.matter}, m.forwarded()...) {
+		voice := part.Flags&int(discordgo.MessageFlagsIsVoiceMessage) != 0
 		for _, a := range part.Attachments {
 			all = append(all, a.attachment(m, voice))
 		}
@@ -189,6 +192,7 @@ func (m *message) files(cdn string) []chat.Attachment {
 			all = append(all, s.attachment(cdn))
 		}
 		all = append(all, part.pictures(m)...)
+		all = append(all, part.shown(m)...)
 	}
 	return all
 }

@@ -41,10 +41,12 @@ const (
 	codeBadWebhookToken    = 50027
 	codeBadForm            = 50035
 	codeFileTooLarge       = 50045
+	codeArchived           = 50083
 	codeIndexLater         = 110000
 	codeApplicationLater   = 110001
 	codeOverloaded         = 130000
 	codeNoHistory          = 160002
+	codeLocked             = 160005
 )
 
 // refusal is an answer of the API that says no. It holds neither the request

@@ -75,6 +75,25 @@ func TestCommandsAreKept(t *testing.T) {
 	_ = r.Stop()
 }
 
+// An application with an activity has a command that Discord made; without it no
+// list is taken.
+func TestEntryPointStays(t *testing.T) {
+	w := newWorld(t, nil)
+	if err := w.ChangeCommands(`[{"type":4,"name":"launch","description":"","handler":2}]`); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, w.channel(t, channels.Deps{Commands: someCommands}, func(p *pace) { p.menu = 10 * time.Millisecond }), nil)
+	channeltest.Eventually(t, "the menu", func() bool {
+		return strings.Contains(w.Commands(), `"launch"`) && strings.Contains(w.Commands(), `"status"`)
+	})
+	looks := w.Calls("get commands")
+	channeltest.Eventually(t, "more looks", func() bool { return w.Calls("get commands") > looks+3 })
+	if n := w.Calls("register commands"); n != 1 {
+		t.Errorf("registered %d times", n)
+	}
+	_ = r.Stop()
+}
+
 // A command that the sink refused comes again; Discord hears of it only then.
 func TestInteractionIsStoredFirst(t *testing.T) {
 	w := newWorld(t, nil)

@@ -22,15 +22,13 @@ type member struct {
 }
 
 type message struct {
-	ID       string                `json:"id"`
-	Channel  string                `json:"channel_id"`
-	Guild    string                `json:"guild_id"`
-	Kind     *int                  `json:"channel_type"` // of the channel; not in answers of REST
-	Type     discordgo.MessageType `json:"type"`
-	Edited   *time.Time            `json:"edited_timestamp"`
-	Flags    int                   `json:"flags"`
-	Mentions []mention             `json:"mentions"`
-	Roles    []string              `json:"mention_roles"`
+	ID      string                `json:"id"`
+	Channel string                `json:"channel_id"`
+	Guild   string                `json:"guild_id"`
+	Kind    *int                  `json:"channel_type"` // of the channel; not in answers of REST
+	Type    discordgo.MessageType `json:"type"`
+	Edited  *time.Time            `json:"edited_timestamp"`
+	Roles   []string              `json:"mention_roles"`
 	origin
 	links
 	matter
@@ -59,6 +57,9 @@ type matter struct {
 	Stickers    []sticker    `json:"sticker_items"`
 	Embeds      []embed      `json:"embeds"`
 	Poll        *poll        `json:"poll"`
+	Components  []component  `json:"components"`
+	Mentions    []mention    `json:"mentions"`
+	Flags       int          `json:"flags"`
 }
 
 type mention struct {

@@ -148,6 +148,11 @@ func (m *message) address(file string) string {
 				return p.Proxy
 			}
 		}
+		for i, p := range componentFiles(part.Components) {
+			if mediaFile(i) == file {
+				return p.Proxy
+			}
+		}
 	}
 	return ""
 }

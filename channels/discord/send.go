@@ -128,8 +128,8 @@ func (d *Discord) post(ctx context.Context, msg chat.Outbound, c create, files [
 		c.Components, c.Content = nil, d.render(written(msg))
 		ref, err = send()
 	}
-	if msg.Addr.Thread != "" && said(err, codeUnknownChannel) {
-		d.deps.Log.Info("a thread is gone, using its channel", "chat", msg.Addr.Chat)
+	if msg.Addr.Thread != "" && said(err, codeUnknownChannel, codeLocked, codeArchived) {
+		d.deps.Log.Info("a thread is gone or closed, using its channel", "chat", msg.Addr.Chat, "err", err)
 		c.Reference = nil
 		ref, err = d.create(ctx, msg.Addr.Chat, c, files)
 	}

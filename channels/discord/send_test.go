@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,19 @@ func TestThreadGone(t *testing.T) {
 	ref, err := w.channel(t, channels.Deps{}).Send(channeltest.Bounded(t), out(chat.Address{Channel: instance, Chat: crowd, Thread: topic}, "1", "hello"))
 	if err != nil || ref.Chat != crowd || len(w.Messages(crowd)) != 1 {
 		t.Errorf("%+v, %v", ref, err)
+	}
+}
+
+// So does that to a thread which is locked, or archived for good.
+func TestThreadClosed(t *testing.T) {
+	w := newWorld(t, nil)
+	d := w.channel(t, channels.Deps{})
+	for i, code := range []int{160005, 50083} {
+		w.Fail(fake.Fault{Status: 400, Code: code, Text: "closed"})
+		ref, err := d.Send(channeltest.Bounded(t), out(chat.Address{Channel: instance, Chat: crowd, Thread: topic}, strconv.Itoa(i), "hello"))
+		if err != nil || ref.Chat != crowd || len(w.Messages(crowd)) != i+1 {
+			t.Errorf("%d: %+v, %v", code, ref, err)
+		}
 	}
 }
 

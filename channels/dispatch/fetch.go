@@ -138,6 +138,10 @@ func (t *Intake) reason(err error, chinese bool) string {
 		return "大于 " + megabytes(t.opt.MaxBytes)
 	case errors.Is(err, errTooLarge):
 		return "larger than " + megabytes(t.opt.MaxBytes)
+	case channels.KindOf(err) == channels.TooLong && chinese:
+		return "大于平台允许机器人获取的大小"
+	case channels.KindOf(err) == channels.TooLong:
+		return "larger than the platform hands out to bots"
 	case chinese:
 		return "无法获取（" + channels.KindOf(err).String() + "）"
 	}

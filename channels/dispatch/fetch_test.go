@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"magpie/channels"
 	"magpie/chat"
 )
 
@@ -58,6 +59,17 @@ func TestIntakeTranscribes(t *testing.T) {
 			t.Errorf("asked %d times (-want +got):\n%s", asked.Load(), diff)
 		}
 	})
+}
+
+// What the platform keeps to itself has a reason that people understand.
+func TestTooLargeForBots(t *testing.T) {
+	r := newReceiver(&fetcher{}, IntakeOptions{})
+	err := &channels.Error{Op: "getFile", Kind: channels.TooLong, Err: errors.New("400 Bad Request: file is too big")}
+	for chinese, want := range map[bool]string{false: "larger than the platform hands out to bots", true: "大于平台允许机器人获取的大小"} {
+		if got := r.reason(err, chinese); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 func TestTrueType(t *testing.T) {

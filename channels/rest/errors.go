@@ -19,11 +19,12 @@ import (
 // and outages last longer than the one repeat that Ambiguous is worth; a
 // gateway that gave up waiting is another matter.
 func KindOf(status int) channels.Kind {
+	const cloudflareTimeout = 524 // Cloudflare's name for a gateway that gave up waiting
 	switch {
-	case status == http.StatusGatewayTimeout:
+	case status == http.StatusGatewayTimeout, status == cloudflareTimeout:
 		return channels.Ambiguous
-	case status >= http.StatusInternalServerError:
-		return channels.Temporary
+	case status >= http.StatusInternalServerError, status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return channels.Temporary // the last two have not taken the request
 	case status == http.StatusTooManyRequests:
 		return channels.RateLimited
 	case status == http.StatusRequestEntityTooLarge:

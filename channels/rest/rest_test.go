@@ -97,6 +97,8 @@ func TestKinds(t *testing.T) {
 		{401, page, want{channels.Temporary, 0, "is api_base right?"}, want{channels.Temporary, 0, "is api_base right?"}},
 		{404, page, want{channels.Temporary, 0, "is api_base right?"}, want{channels.Temporary, 0, "is api_base right?"}},
 		{407, page, want{channels.Temporary, 0, "give its user and password"}, want{channels.Temporary, 0, "the proxy does not let"}},
+		{408, "no", want{channels.Temporary, 0, ""}, want{channels.Temporary, 0, ""}},
+		{425, "no", want{channels.Temporary, 0, ""}, want{channels.Temporary, 0, ""}},
 		{413, page, want{channels.TooLong, 0, "413"}, want{channels.TooLong, 0, "413"}},
 		{413, "no", want{channels.TooLong, 0, ""}, want{channels.TooLong, 0, ""}},
 		{429, page, want{channels.RateLimited, 7 * time.Second, "429"}, want{channels.RateLimited, 7 * time.Second, "429"}},
@@ -105,6 +107,7 @@ func TestKinds(t *testing.T) {
 		{502, page, want{channels.Temporary, 0, "HTTP status 502"}, want{channels.Temporary, 0, "HTTP status 502"}},
 		{503, "no", want{channels.Temporary, 0, "refused by code"}, want{channels.Temporary, 0, "refused by code"}},
 		{504, page, want{channels.Ambiguous, 0, "HTTP status 504"}, want{channels.Temporary, 0, "HTTP status 504"}},
+		{524, page, want{channels.Ambiguous, 0, "HTTP status 524"}, want{channels.Temporary, 0, "HTTP status 524"}},
 		{504, "no", want{channels.Ambiguous, 0, ""}, want{channels.Temporary, 0, ""}},
 	} {
 		api, at := server(t, func(w http.ResponseWriter, _ *http.Request) {

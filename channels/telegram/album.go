@@ -173,6 +173,9 @@ func merge(parts []chat.Inbound) chat.Inbound {
 	all.Attachments = slices.Clone(all.Attachments)
 	for _, p := range parts[1:] {
 		all.Attachments = append(all.Attachments, p.Attachments...)
+		if from, rest, _ := strings.Cut(p.Text, "\n"); p.Forwarded && strings.HasPrefix(all.Text, from) {
+			p.Text = rest // where it comes from is said once
+		}
 		if p.Text != "" && p.Text != all.Text {
 			all.Text = strings.TrimPrefix(all.Text+"\n"+p.Text, "\n")
 		}

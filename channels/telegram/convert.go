@@ -94,6 +94,10 @@ func (t *Telegram) message(ev *event, m *message, edited bool) {
 	} else {
 		ev.album = m.Album
 	}
+	if t.versions.note(in) && edited {
+		ev.skip = "edited, but nothing that is read"
+		return
+	}
 	ev.in = in
 }
 
@@ -118,11 +122,19 @@ func (t *Telegram) messageID(m *message) string {
 	return fmt.Sprintf("telegram:%s:%d:%d", t.name, m.Chat.ID, m.ID)
 }
 
+// directMark begins the thread of one person's messages to a channel, which
+// are numbered apart from topics
+// (https://core.telegram.org/bots/api#directmessagestopic, read November 2026).
+const directMark = "d"
+
 // address: replies in plain groups carry a thread id too; only real topics are
 // threads.
 func (t *Telegram) address(m *message) chat.Address {
 	a := chat.Address{Channel: t.name, Chat: m.Chat.key()}
-	if m.InTopic && m.Thread != 0 {
+	switch {
+	case m.Direct != nil && m.Direct.ID != 0:
+		a.Thread = directMark + strconv.FormatInt(m.Direct.ID, 10)
+	case m.InTopic && m.Thread != 0:
 		a.Thread = strconv.FormatInt(m.Thread, 10)
 	}
 	return a
@@ -148,8 +160,11 @@ func (u *user) sender() chat.Sender {
 }
 
 func (m *message) words(me *user) words {
-	if m.Text != "" {
+	switch {
+	case m.Text != "":
 		return readText(m.Text, m.Entities, me)
+	case m.Rich != nil:
+		return m.Rich.words(me)
 	}
 	return readText(m.Caption, m.CaptionEntities, me)
 }
@@ -179,6 +194,7 @@ func (m *message) describe(text string) string {
 		}
 		lines = append(lines, fmt.Sprintf("[Poll: %s (%s)]", p.Question, strings.Join(options, " / ")))
 	}
+	lines = append(lines, m.messageContent.describe()...)
 	if from := m.forwardedFrom(); from != "" && (len(lines) > 0 || len(m.attachments()) > 0) {
 		lines = slices.Insert(lines, 0, "[Forwarded from "+from+"]")
 	}
@@ -200,42 +216,68 @@ func (m *message) quoted(me *user) *chat.Quote {
 	case r != nil && len(r.TopicCreated) == 0 && (!m.InTopic || r.ID != m.Thread):
 		q = chat.Quote{
 			ID: strconv.FormatInt(r.ID, 10), From: r.sender().Name,
-			Text: r.describe(cmp.Or(r.Text, r.Caption)), Mine: r.From != nil && r.From.ID == me.ID,
+			Text: r.describe(r.words(&user{}).text), Mine: r.From != nil && r.From.ID == me.ID,
 		}
 		q.Attachments = r.attachments()
 	case m.External != nil:
-		other := message{messageFiles: m.External.messageFiles, messageExtras: m.External.messageExtras}
+		other := message{messageFiles: m.External.messageFiles, messageExtras: m.External.messageExtras, messageContent: m.External.messageContent}
 		q.From, q.Text, q.Attachments = m.External.Origin.name(), other.describe(""), other.attachments()
 		q.Mine = m.External.Origin.User != nil && m.External.Origin.User.ID == me.ID
 		if in := m.External.Chat; in != nil && in.ID == m.Chat.ID { // of another topic; other chats have the same numbers
 			q.ID = strconv.FormatInt(m.External.ID, 10)
 		}
+	case m.ReplyToStory != nil:
+		told := messageContent{Story: m.ReplyToStory}
+		q.From, q.Text = m.ReplyToStory.Chat.name(), strings.Join(told.describe(), "\n")
 	default:
 		return nil
 	}
-	if m.Quote != nil && m.Quote.Text != "" {
+	if m.Quote == nil || m.Quote.Text == "" {
+		return &q
+	}
+	if m.Quote.Manual {
+		q.Passage = m.Quote.Text
+	}
+	if !m.Quote.Manual || q.Text == "" {
 		q.Text = m.Quote.Text
-		if m.Quote.Manual {
-			q.Passage = m.Quote.Text
-		}
 	}
 	return &q
 }
 
-// attachments lists the files. An animation comes with a document field of the
-// same file for old clients.
+// attachments lists the files.
 func (m *message) attachments() []chat.Attachment {
 	switch {
-	case len(m.Photo) > 0:
-		largest := m.Photo[0]
-		for _, p := range m.Photo {
-			if p.Width*p.Height > largest.Width*largest.Height {
-				largest = p
-			}
+	case m.Rich != nil:
+		return m.Rich.attachments()
+	case m.Paid != nil:
+		return m.Paid.attachments()
+	}
+	return m.messageFiles.attachments()
+}
+
+// photo is the largest size of a photo.
+func photo(sizes []blob) []chat.Attachment {
+	largest := sizes[0]
+	for _, p := range sizes {
+		if p.Width*p.Height > largest.Width*largest.Height {
+			largest = p
 		}
-		a := largest.attachment(chat.Image)
-		a.MIME = "image/jpeg" // photos always are
-		return []chat.Attachment{a}
+	}
+	a := largest.attachment(chat.Image)
+	a.MIME = "image/jpeg" // photos always are
+	return []chat.Attachment{a}
+}
+
+// attachments lists the files. An animation comes with a document field of the
+// same file for old clients.
+func (m *messageFiles) attachments() []chat.Attachment {
+	switch {
+	case len(m.Photo) > 0:
+		return photo(m.Photo)
+	case m.Live != nil && len(m.Live.Photo) > 0:
+		return photo(m.Live.Photo)
+	case m.Live != nil:
+		return []chat.Attachment{m.Live.blob.attachment(chat.Video)}
 	case m.Voice != nil:
 		return []chat.Attachment{m.Voice.attachment(chat.Voice)}
 	case m.Audio != nil:

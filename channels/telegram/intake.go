@@ -42,6 +42,7 @@ func newIntake(t *Telegram, sink channels.Sink) *intake {
 // take handles one event; nil means that it is stored or rightly passed over.
 func (n *intake) take(ctx context.Context, ev event) error {
 	if ev.moved[0] != 0 {
+		n.t.deps.Log.Info("a group has a new id: give it where the configuration names the old one", "old", ev.moved[0], "new", ev.moved[1])
 		if err := n.t.moved.note(ctx, strconv.FormatInt(ev.moved[0], 10), ev.moved[1]); err != nil {
 			return fmt.Errorf("note that a group moved: %w", err)
 		}

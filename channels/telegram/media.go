@@ -109,10 +109,11 @@ func grouped(ups []channels.Upload, buttons bool) [][]*file {
 }
 
 // sendGroup sends one file or one album; as documents when Telegram does not
-// take a picture or voice as what it is.
+// take a picture, video or voice as what it is.
 func (t *Telegram) sendGroup(ctx context.Context, msg chat.Outbound, files []*file) ([]chat.MessageRef, error) {
 	refs, err := t.tryGroup(ctx, msg, files)
-	if !said(err, "photo", "image_process_failed", "voice_messages_forbidden") {
+	// PHOTO_INVALID_DIMENSIONS, VIDEO_FILE_INVALID, VOICE_MESSAGES_FORBIDDEN, or no right to send just that.
+	if files[0].kind == "document" || !said(err, "photo", "image_process_failed", "video", "animation", "audio", "voice", "media_invalid", "media_empty") {
 		return refs, err
 	}
 	t.deps.Log.Info("telegram refused a file as what it is, sending it as a document", "err", err)

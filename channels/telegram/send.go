@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -76,8 +77,11 @@ func (t *Telegram) React(ctx context.Context, ref chat.MessageRef, emoji string)
 	return err
 }
 
-// Typing shows "typing…" for 5 seconds.
+// Typing shows "typing…" for 5 seconds, but not beside messages to a channel.
 func (t *Telegram) Typing(ctx context.Context, a chat.Address) error {
+	if strings.HasPrefix(a.Thread, directMark) {
+		return nil
+	}
 	p := tgbotapi.Params{"chat_id": a.Chat, "action": "typing"}
 	p.AddNonEmpty("message_thread_id", a.Thread)
 	_, err := t.post(ctx, "sendChatAction", p)
@@ -124,7 +128,11 @@ func cutNotice(s string) string {
 // envelope is what all sending methods have in common.
 func envelope(a chat.Address, msg chat.Outbound) (tgbotapi.Params, error) {
 	p := tgbotapi.Params{"chat_id": a.Chat}
-	p.AddNonEmpty("message_thread_id", a.Thread)
+	if direct, ok := strings.CutPrefix(a.Thread, directMark); ok {
+		p["direct_messages_topic_id"] = direct
+	} else {
+		p.AddNonEmpty("message_thread_id", a.Thread)
+	}
 	if id, err := strconv.ParseInt(msg.ReplyTo, 10, 64); err == nil {
 		reply := map[string]any{"message_id": id, "allow_sending_without_reply": true}
 		if err := p.AddInterface("reply_parameters", reply); err != nil {
@@ -171,8 +179,8 @@ const noPreview = `{"is_disabled":true}`
 func badMarkup(err error) bool { return said(err, "can't parse entities", "entities too long") }
 
 // post calls a method for a chat. It follows a group that has moved, and uses
-// the chat itself when the topic is gone; both were refused before, so nothing
-// is sent twice.
+// the chat itself when the topic is gone or closed (BetterForward #58, goclaw
+// #637, read November 2026); both were refused before, so nothing is sent twice.
 func (t *Telegram) post(ctx context.Context, method string, p tgbotapi.Params, files ...*file) (json.RawMessage, error) {
 	p = maps.Clone(p)
 	from := p["chat_id"]
@@ -189,7 +197,7 @@ func (t *Telegram) post(ctx context.Context, method string, p tgbotapi.Params, f
 		p["chat_id"] = strconv.FormatInt(r.migrateTo, 10)
 		raw, err = t.api.call(ctx, method, p, files...)
 	}
-	if _, topic := p["message_thread_id"]; topic && said(err, "message thread not found") {
+	if _, topic := p["message_thread_id"]; topic && said(err, "message thread not found", "TOPIC_DELETED", "TOPIC_CLOSED") {
 		delete(p, "message_thread_id")
 		raw, err = t.api.call(ctx, method, p, files...)
 	}

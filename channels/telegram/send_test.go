@@ -50,6 +50,16 @@ func TestSendToTopicAsReply(t *testing.T) {
 	if n := len(w.Messages(crowd)); n != 3 {
 		t.Errorf("the group shows %d messages", n)
 	}
+	for _, why := range []string{"Bad Request: TOPIC_DELETED", "Bad Request: TOPIC_CLOSED"} {
+		w.Fail(fake.Fault{Code: 400, Text: why})
+		msg.Addr.Thread = strconv.Itoa(topic)
+		if _, err := tg.Send(channeltest.Bounded(t), msg); err != nil {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	if shown := w.Messages(crowd); len(shown) != 5 || shown[4].Thread != 0 {
+		t.Errorf("the group shows %+v", shown)
+	}
 	if err := tg.Typing(channeltest.Bounded(t), at(crowd)); err != nil {
 		t.Error(err)
 	}
@@ -232,6 +242,28 @@ func TestMediaKinds(t *testing.T) {
 				t.Errorf("went as %q, want %q", got.String(), c.want)
 			}
 		})
+	}
+}
+
+// What Telegram does not take as what it is, it gets as a document.
+func TestMediaRefusedAsWhatItIs(t *testing.T) {
+	for why, kind := range map[string]chat.Attachment{
+		"VIDEO_FILE_INVALID": {Kind: chat.Video, MIME: "video/mp4"},
+		"not enough rights to send voice notes to the chat": {Kind: chat.Voice, MIME: "audio/ogg"},
+		"VOICE_MESSAGES_FORBIDDEN":                          {Kind: chat.Voice, MIME: "audio/ogg"},
+		"not enough rights to send photos to the chat":      {Kind: chat.Image, MIME: "image/png"},
+		"MEDIA_INVALID": {Kind: chat.Audio, MIME: "audio/mpeg"},
+		"not enough rights to send animations to the chat":     {Kind: chat.Image, MIME: "image/gif"},
+		"failed to send message #1: \"PHOTO_EXT_INVALID\"":     {Kind: chat.Image, MIME: "image/jpeg"},
+		"IMAGE_PROCESS_FAILED":                                 {Kind: chat.Image, MIME: "image/webp"},
+		"not enough rights to send music files: AUDIO_INVALID": {Kind: chat.Audio, MIME: "audio/mp4"},
+	} {
+		w := newWorld(t, nil)
+		w.Fail(fake.Fault{Code: 400, Text: "Bad Request: " + why})
+		_, err := w.channel(t, channels.Deps{}).SendMedia(channeltest.Bounded(t), out(ann, "c"), []channels.Upload{up(kind.Kind, "f", kind.MIME, []byte("x"))})
+		if shown := w.Messages(ann); err != nil || len(shown) != 1 || shown[0].Kind != "document" || shown[0].Text != "c" {
+			t.Errorf("%s: %v, %+v", why, err, shown)
+		}
 	}
 }
 

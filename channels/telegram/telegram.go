@@ -36,6 +36,8 @@ type Telegram struct {
 	moved   moved
 	hook    channels.Gate[*intake]
 	skipped atomic.Uint64
+	// versions tell edits that change nothing.
+	versions *versions
 }
 
 var (
@@ -93,7 +95,7 @@ func newTelegram(name string, cfg Config, d channels.Deps, p pace) *Telegram {
 	return &Telegram{
 		name: name, cfg: cfg, deps: d, pace: p,
 		api:   newClient(name, string(cfg.Token), cfg.APIBase, d.HTTP),
-		moved: moved{table: d.Table, to: map[string]string{}},
+		moved: moved{table: d.Table, to: map[string]string{}}, versions: newVersions(),
 	}
 }
 

@@ -30,21 +30,27 @@ type update struct {
 type message struct {
 	messageHead
 	messageText
+	messageForward
 	messageFiles
 	messageExtras
+	messageContent
 	messageService
 }
 
 type messageHead struct {
-	ID       int64  `json:"message_id"`
-	Date     int64  `json:"date"`
-	EditDate int64  `json:"edit_date"`
-	Chat     room   `json:"chat"`
-	From     *user  `json:"from"`
-	Sender   *room  `json:"sender_chat"`
-	Thread   int64  `json:"message_thread_id"`
-	InTopic  bool   `json:"is_topic_message"`
-	Album    string `json:"media_group_id"`
+	ID       int64 `json:"message_id"`
+	Date     int64 `json:"date"`
+	EditDate int64 `json:"edit_date"`
+	Chat     room  `json:"chat"`
+	From     *user `json:"from"`
+	Sender   *room `json:"sender_chat"`
+	Thread   int64 `json:"message_thread_id"`
+	InTopic  bool  `json:"is_topic_message"`
+	// Direct is whose messages to a channel these are, in the chat for them.
+	Direct *struct {
+		ID int64 `json:"topic_id"`
+	} `json:"direct_messages_topic"`
+	Album string `json:"media_group_id"`
 }
 
 type messageText struct {
@@ -52,13 +58,18 @@ type messageText struct {
 	Entities        []entity       `json:"entities"`
 	Caption         string         `json:"caption"`
 	CaptionEntities []entity       `json:"caption_entities"`
+	Rich            *rich          `json:"rich_message"`
 	ReplyTo         *message       `json:"reply_to_message"`
 	Quote           *quote         `json:"quote"`
 	External        *externalReply `json:"external_reply"`
-	Origin          *origin        `json:"forward_origin"`
-	ForwardFrom     *user          `json:"forward_from"`        // before Bot API 7.0
-	ForwardChat     *room          `json:"forward_from_chat"`   // before Bot API 7.0
-	ForwardName     string         `json:"forward_sender_name"` // before Bot API 7.0
+	ReplyToStory    *story         `json:"reply_to_story"`
+}
+
+type messageForward struct {
+	Origin      *origin `json:"forward_origin"`
+	ForwardFrom *user   `json:"forward_from"`        // before Bot API 7.0
+	ForwardChat *room   `json:"forward_from_chat"`   // before Bot API 7.0
+	ForwardName string  `json:"forward_sender_name"` // before Bot API 7.0
 }
 
 type messageFiles struct {
@@ -70,6 +81,13 @@ type messageFiles struct {
 	VideoNote *blob  `json:"video_note"`
 	Animation *blob  `json:"animation"`
 	Sticker   *blob  `json:"sticker"`
+	Live      *live  `json:"live_photo"`
+}
+
+// live is a photo that moves; messages have the photo besides.
+type live struct {
+	Photo []blob `json:"photo"`
+	blob
 }
 
 type messageExtras struct {
@@ -153,6 +171,7 @@ type externalReply struct {
 	ID     int64  `json:"message_id"`
 	messageFiles
 	messageExtras
+	messageContent
 }
 
 // origin tells where a forwarded or quoted message comes from.

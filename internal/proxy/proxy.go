@@ -103,8 +103,8 @@ func Host(value string) string {
 	return u.Host
 }
 
-// Secrets are what must not be shown of proxies: their passwords, as they stand
-// in the address and as they are meant.
+// Secrets are what must not be shown of proxies: their passwords, as they are
+// meant, as they stand in the address and as they would be written there.
 func Secrets(values ...string) []string {
 	var all []string
 	for _, value := range values {
@@ -114,7 +114,12 @@ func Secrets(values ...string) []string {
 		}
 		password, _ := u.User.Password()
 		_, escaped, _ := strings.Cut(u.User.String(), ":")
-		for _, s := range []string{password, escaped} {
+		_, address, found := strings.Cut(value, "://")
+		if !found {
+			address = value
+		}
+		_, given, _ := strings.Cut(address[:max(0, strings.LastIndex(address, "@"))], ":")
+		for _, s := range []string{password, escaped, given} {
 			if s != "" && !slices.Contains(all, s) {
 				all = append(all, s)
 			}

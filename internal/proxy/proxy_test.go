@@ -108,6 +108,9 @@ func TestSecretsOfProxies(t *testing.T) {
 	if got != "[p@ss p%40ss word third]" {
 		t.Errorf("got %s", got)
 	}
+	if got := fmt.Sprint(Secrets("http://me:caf%c3%a9%21@x:1")); got != "[café! caf%C3%A9%21 caf%c3%a9%21]" {
+		t.Errorf("escaped otherwise: %s", got)
+	}
 	for value, want := range map[string]string{"http://me:word@10.0.0.1:1/x": "10.0.0.1:1", "x:1": "x:1", "http://%zz": ""} {
 		if got := Host(value); got != want {
 			t.Errorf("%s: %q", value, got)

@@ -63,6 +63,7 @@ type Options struct {
 type Bucket struct {
 	opt    Options
 	bucket *sdk.Bucket
+	signer *sdk.Bucket // signs what others fetch
 	http   *http.Client
 	pause  time.Duration // before the second try
 }
@@ -99,15 +100,26 @@ func New(o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.bucket, err = b.at(endpoint, region); err != nil {
+		return nil, err
+	}
+	b.signer, err = b.at(public(endpoint), region)
+	return b, err
+}
+
+// at is the bucket as an endpoint serves it.
+func (b *Bucket) at(endpoint, region string) (*sdk.Bucket, error) {
+	o := &b.opt
 	client, err := sdk.New(endpoint, o.AccessKeyID, string(o.AccessKeySecret), sdk.HTTPClient(b.http), sdk.UserAgent("magpie"),
 		sdk.AuthVersion(sdk.AuthV4), sdk.Region(region), sdk.UseCname(o.CNAME))
 	if err != nil {
 		return nil, fmt.Errorf("oss endpoint %q: %w", o.Endpoint, err)
 	}
-	if b.bucket, err = client.Bucket(o.Bucket); err != nil {
+	bucket, err := client.Bucket(o.Bucket)
+	if err != nil {
 		return nil, fmt.Errorf("oss bucket %q: %w", o.Bucket, err)
 	}
-	return b, nil
+	return bucket, nil
 }
 
 // Put stores a file under a new key that nobody can guess and returns the URL
@@ -189,7 +201,7 @@ func (b *Bucket) url(key string) (string, error) {
 	if base := b.opt.PublicBaseURL; base != "" {
 		return strings.TrimRight(base, "/") + "/" + (&url.URL{Path: key}).EscapedPath(), nil
 	}
-	signed, err := b.bucket.SignURL(key, sdk.HTTPGet, int64(b.opt.URLTTL/time.Second))
+	signed, err := b.signer.SignURL(key, sdk.HTTPGet, int64(b.opt.URLTTL/time.Second))
 	if err != nil {
 		return "", b.failed("sign", err)
 	}

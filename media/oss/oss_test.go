@@ -94,7 +94,7 @@ func (s *service) get(t *testing.T, where string) (*http.Response, string) {
 func TestPut(t *testing.T) {
 	for endpoint, account := range map[string]fake.Options{
 		"": {}, "http://oss-cn-test.aliyuncs.com": {}, "http://magpie-test.oss-cn-test.aliyuncs.com": {},
-		"http://oss-cn-test-internal.aliyuncs.com": {Domain: "oss-cn-test-internal.aliyuncs.com"},
+		"http://oss-cn-test-internal.aliyuncs.com": {},
 		"http://files.example.org":                 {New: true, CNAME: "files.example.org"},
 	} {
 		for _, region := range []string{"", "cn-test", "oss-cn-test"} {

@@ -79,3 +79,24 @@ func regionOf(host string) string {
 	}
 	return region
 }
+
+// public is the endpoint by which everybody reaches a bucket that this machine
+// reaches from within the cloud: platforms fetch from outside. Any other is its
+// own.
+func public(endpoint string) string {
+	at, err := url.Parse(endpoint)
+	if err != nil {
+		return endpoint
+	}
+	host := strings.ToLower(at.Hostname())
+	name, ok := strings.CutSuffix(host, domain)
+	if !ok || strings.HasPrefix(name, "oss-cn-hzjbp-") { // these have no other
+		return endpoint
+	}
+	outside := strings.TrimSuffix(strings.TrimPrefix(name, "vpc100-"), "-internal")
+	if outside == name {
+		return endpoint
+	}
+	at.Host = strings.Replace(strings.ToLower(at.Host), host, outside+domain, 1)
+	return at.String()
+}

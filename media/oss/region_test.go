@@ -80,3 +80,26 @@ func TestCNAME(t *testing.T) {
 		}
 	}
 }
+
+// Platforms fetch from outside of the cloud: no URL leads to an endpoint that
+// only machines inside reach.
+func TestInternalEndpoint(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"oss-cn-hangzhou-internal.aliyuncs.com":               "https://box.oss-cn-hangzhou.aliyuncs.com/k?",
+		"http://vpc100-oss-cn-shanghai.aliyuncs.com":          "http://box.oss-cn-shanghai.aliyuncs.com/k?",
+		"http://box.oss-us-west-1-internal.aliyuncs.com:80":   "http://box.oss-us-west-1.aliyuncs.com:80/k?",
+		"oss-cn-shanghai-finance-1-pub-internal.aliyuncs.com": "https://box.oss-cn-shanghai-finance-1-pub.aliyuncs.com/k?",
+		"oss-cn-hzjbp-a-internal.aliyuncs.com":                "https://box.oss-cn-hzjbp-a-internal.aliyuncs.com/k?",
+		"https://oss-cn-beijing.aliyuncs.com":                 "https://box.oss-cn-beijing.aliyuncs.com/k?",
+		"http://cn-beijing.oss.aliyuncs.com":                  "http://box.cn-beijing.oss.aliyuncs.com/k?",
+	} {
+		b, err := New(Options{Endpoint: endpoint, Bucket: "box", AccessKeyID: "id", AccessKeySecret: "secret"})
+		if err != nil {
+			t.Errorf("%s: %v", endpoint, err)
+			continue
+		}
+		if at, err := b.url("k"); !strings.HasPrefix(at, want) || err != nil {
+			t.Errorf("%s: %s, %v", endpoint, at, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -21,6 +22,9 @@ var commandName = regexp.MustCompile(`^[-_'\p{Ll}\p{Lm}\p{Lo}\p{N}]+$`)
 var locales = map[string]bool{"zh-CN": true, "zh-TW": true, "en-US": true, "en-GB": true, "de": true, "ja": true}
 
 type command struct {
+	ID          string            `json:"id"` // if known
+	Handler     int               `json:"handler"`
+	Installs    []int             `json:"integration_types"`
 	Type        int               `json:"type"`
 	Name        string            `json:"name"`
 	Names       map[string]string `json:"name_localizations"`
@@ -73,6 +77,9 @@ func (s *Server) kept(localized bool) []map[string]any {
 			}
 			options = append(options, option)
 		}
+		if c.Handler != 0 {
+			entry["handler"] = c.Handler
+		}
 		if options != nil {
 			entry["options"] = options
 		}
@@ -102,6 +109,11 @@ func (s *Server) putCommands(r *request) (any, *apiError) {
 			return nil, badForm(fmt.Sprint(i), "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
 		}
 		seen[c.Name] = true
+	}
+	// serenity #2993 and others, read November 2026.
+	launches := func(c command) bool { return c.Type == 4 }
+	if slices.ContainsFunc(s.world.commands, launches) && !slices.ContainsFunc(all, launches) {
+		return nil, no(http.StatusBadRequest, 50240, "You cannot remove this app's Entry Point command in a bulk update operation. Please include the Entry Point command in your update request or delete it separately.")
 	}
 	s.record.commands, s.world.commands = r.body, all
 	return s.kept(true), nil

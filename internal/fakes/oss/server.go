@@ -38,7 +38,8 @@ type Options struct {
 	KeySecret string // "secret-of-the-test"
 	Region    string // "cn-test"
 	// Domain is the host name under which a bucket is a label of its own:
-	// "oss-cn-test.aliyuncs.com". An IP address in Host means path style.
+	// "oss-cn-test.aliyuncs.com"; with -internal it is another way to the same
+	// bucket. An IP address in Host means path style.
 	Domain string
 	// CNAME is a domain of the owner's that is bound to the bucket; "" = none.
 	CNAME string
@@ -169,7 +170,7 @@ func (s *Server) target(r *http.Request) (bucket, key string) {
 	if host == s.opts.CNAME {
 		return s.opts.Bucket, path
 	}
-	if label, ok := strings.CutSuffix(host, "."+s.opts.Domain); ok {
+	if label, ok := strings.CutSuffix(strings.Replace(host, "-internal.", ".", 1), "."+s.opts.Domain); ok {
 		return label, path
 	}
 	bucket, key, _ = strings.Cut(path, "/")

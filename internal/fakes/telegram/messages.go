@@ -17,7 +17,7 @@ const (
 
 // Parameters that many methods share.
 const (
-	sendParams  = "business_connection_id chat_id message_thread_id disable_notification protect_content message_effect_id reply_parameters reply_markup "
+	sendParams  = "business_connection_id chat_id message_thread_id direct_messages_topic_id disable_notification protect_content message_effect_id reply_parameters reply_markup "
 	textParams  = "text parse_mode entities link_preview_options "
 	mediaParams = sendParams + "caption parse_mode caption_entities show_caption_above_media has_spoiler duration width height thumbnail title performer supports_streaming disable_content_type_detection emoji length "
 )
