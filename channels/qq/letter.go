@@ -63,12 +63,12 @@ func (l *letter) plainer(err error) bool {
 	case l.markdown && refusedWith(err, markdownCodes()):
 		l.markdown, l.keyboard = false, false
 		l.note(asMarkdown, err, noMarkdownCodes())
-	case refusedWith(err, urlCodes()):
+	case refusedWith(err, urlCodes()), saidOf(err, ofAddresses):
 		return l.hidden(err)
 	case l.quotes != "" && mayBeTheQuote(err):
 		l.quotes = ""
 		l.note(asQuote, err, nil)
-	case l.markdown && formRefused(err):
+	case l.markdown && saidOf(err, ofTheForm):
 		l.markdown, l.keyboard = false, false
 	default:
 		return false
@@ -102,14 +102,18 @@ func mayBeTheQuote(err error) bool {
 	return channels.KindOf(err) == channels.Rejected && !refusedWith(err, slices.Concat(repeatCodes(), absentCodes(), quotaCodes()))
 }
 
-// ofTheForm finds what a refusal is about that has a code which no table has.
-var ofTheForm = regexp.MustCompile(`(?i)markdown|keyboard|按钮|模板`)
+// ofTheForm and ofAddresses find what a refusal is about that has a code which no
+// table has.
+var (
+	ofTheForm   = regexp.MustCompile(`(?i)markdown|keyboard|按钮|模板`)
+	ofAddresses = regexp.MustCompile(`(?i)\burls?\b|链接|外链|域名|网址`)
+)
 
-// formRefused: the words of a refusal say that the form is not taken, and its
-// code says nothing. The tables lag behind the platform.
-func formRefused(err error) bool {
+// saidOf: the words of a refusal say what is not taken, and its code says
+// nothing. The tables lag behind the platform.
+func saidOf(err error, what *regexp.Regexp) bool {
 	var r *refusal
-	return errors.As(err, &r) && channels.KindOf(err) == channels.Rejected && ofTheForm.MatchString(r.text) &&
+	return errors.As(err, &r) && channels.KindOf(err) == channels.Rejected && what.MatchString(r.text) &&
 		!refusedWith(err, slices.Concat(refusalCodes(), windowCodes(), quotaCodes(), mediaCodes()))
 }
 

@@ -68,6 +68,16 @@ func TestRefusedAddresses(t *testing.T) {
 			}
 		})
 	}
+	for _, words := range []string{"消息包含未备案的链接", "url not registered: https://docs.python.org/3/", "域名不合法"} { // of a code that no table has
+		w := newWorld(t, &fake.Options{Markdown: true, URLs: true})
+		r := start(t, w.channel(t, channels.Deps{}, withMarkdown))
+		heard(t, w, r, ann, "how?")
+		w.Fail(fake.Fault{Status: 400, Code: 40034995, Text: words})
+		r.mustSend(t, answering(ann, "m", "**See** https://docs.python.org/3/ now"))
+		if shown := w.Messages(ann); len(shown) != 1 || shown[0].Text != "**See** https://docs。python。org/3/ now" {
+			t.Errorf("%s: the chat shows %+v", words, shown)
+		}
+	}
 	w := newWorld(t, &fake.Options{Markdown: true})
 	r := start(t, w.channel(t, channels.Deps{}, withMarkdown))
 	heard(t, w, r, ann, "how?")
