@@ -127,7 +127,7 @@ func (d *Discord) remember(ctx context.Context, o *open) {
 // findFollowUp looks for a message that may have been sent; "" when it is not
 // there, or when the bot may not look.
 func (d *Discord) findFollowUp(ctx context.Context, o *open, c create) string {
-	page, err := d.page(ctx, o.Channel, before(snowflake(o.At.Add(-time.Minute))))
+	page, err := d.page(ctx, o.Channel, before(snowflake(o.At.Add(-time.Minute))), catchUpTries)
 	if err != nil {
 		d.deps.Log.Info("whether a part of an answer was sent is not known", "chat", o.Channel, "err", err)
 		return ""

@@ -27,35 +27,35 @@ const (
 	catchUpAge = 24 * time.Hour
 	// catchUpTries is how often one page is asked for.
 	catchUpTries = 5
+	// stuckAfter: a channel that could not be read so often in a row, while
+	// Discord answered otherwise, does not hold up the others any more.
+	stuckAfter = 3
 )
 
 // catchUp fetches what was written while no session was there, in the channels
 // that spoke last, and hands it to the sink in order.
 func (r *receiver) catchUp(ctx context.Context) error {
 	chats := r.d.places.recent(catchUpChats)
-	missed := make([][]message, len(chats))
-	group, gctx := errgroup.WithContext(ctx)
+	missed, failed := make([][]message, len(chats)), make([]error, len(chats))
+	var group errgroup.Group
 	group.SetLimit(catchUpAtOnce)
 	for i, id := range chats {
-		group.Go(func() (err error) {
-			missed[i], err = r.d.missed(gctx, id)
-			return err
+		group.Go(func() error {
+			missed[i], failed[i] = r.d.missed(ctx, id, catchUpTries)
+			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
+	_ = group.Wait()
+	if err := r.unread(ctx, chats, failed); err != nil {
 		return fmt.Errorf("fetch what was written meanwhile: %w", err)
 	}
 	r.filled = map[string]bool{}
 	n := 0
 	for _, messages := range missed {
-		for i := range messages {
-			m := &messages[i]
-			if err := r.message(ctx, m, false); err != nil {
-				return err
-			}
-			r.filled[m.ID] = true
-			n++
+		if err := r.fill(ctx, messages); err != nil {
+			return err
 		}
+		n += len(messages)
 	}
 	if n > 0 {
 		r.d.deps.Log.Info("fetched what was written meanwhile", "messages", n)
@@ -63,9 +63,65 @@ func (r *receiver) catchUp(ctx context.Context) error {
 	return nil
 }
 
+// unread judges the channels that could not be read. An error holds up all;
+// without one the channels that are stuck are left behind.
+func (r *receiver) unread(ctx context.Context, chats []string, failed []error) error {
+	stuck, answers := map[string]int{}, false
+	for i, id := range chats {
+		switch err := failed[i]; {
+		case err == nil:
+			answers = true
+		case ctx.Err() != nil || channels.KindOf(err) != channels.Temporary:
+			return err
+		default:
+			stuck[id] = r.stuck[id] + 1
+		}
+	}
+	if len(stuck) > 0 && !answers {
+		if err := r.d.get(ctx, "get user", discordgo.EndpointUser("@me"), new(user)); err != nil {
+			return err // Discord is out of reach altogether
+		}
+	}
+	r.stuck = stuck
+	for i, id := range chats {
+		switch n := stuck[id]; {
+		case n == 0:
+		case n < stuckAfter:
+			return failed[i]
+		default:
+			r.d.deps.Log.Warn("a channel cannot be read up: what is written there is heard, what was missed is tried again with it", "chat", id, "err", failed[i])
+		}
+	}
+	return nil
+}
+
+// fill hands in what was fetched of one channel.
+func (r *receiver) fill(ctx context.Context, messages []message) error {
+	for i := range messages {
+		m := &messages[i]
+		if err := r.message(ctx, m, false); err != nil {
+			return err
+		}
+		r.filled[m.ID] = true
+	}
+	return nil
+}
+
+// unstick tries once more to fetch what was missed in a channel that could not
+// be read. Until that is done the channel counts as read up to there.
+func (r *receiver) unstick(ctx context.Context, id string) error {
+	messages, err := r.d.missed(ctx, id, 1)
+	if err != nil {
+		r.d.deps.Log.Debug("a channel still cannot be read up", "chat", id, "err", err)
+		return nil
+	}
+	delete(r.stuck, id)
+	return r.fill(ctx, messages)
+}
+
 // missed are the messages of a channel after the last one that is stored,
-// oldest first.
-func (d *Discord) missed(ctx context.Context, id string) ([]message, error) {
+// oldest first. tries is how often each page is asked for.
+func (d *Discord) missed(ctx context.Context, id string, tries int) ([]message, error) {
 	pl, ok := d.places.get(id)
 	if !ok {
 		return nil, nil
@@ -76,7 +132,7 @@ func (d *Discord) missed(ctx context.Context, id string) ([]message, error) {
 	}
 	var all []message
 	for range catchUpPages {
-		page, err := d.page(ctx, id, after)
+		page, err := d.page(ctx, id, after, tries)
 		if channels.KindOf(err) == channels.Rejected {
 			d.deps.Log.Info("a channel is closed to the bot and forgotten", "chat", id, "err", err)
 			return nil, d.places.forget(ctx, id)
@@ -98,7 +154,7 @@ func (d *Discord) missed(ctx context.Context, id string) ([]message, error) {
 
 // page is the next messages after one, oldest first. It tries again for a
 // while: without the page nothing after it may be handled.
-func (d *Discord) page(ctx context.Context, id, after string) ([]message, error) {
+func (d *Discord) page(ctx context.Context, id, after string, tries int) ([]message, error) {
 	const op = "get messages"
 	address := fmt.Sprintf("%s?limit=%d&after=%s", discordgo.EndpointChannelMessages(id), pageSize, after)
 	wait := d.backoff()
@@ -108,7 +164,7 @@ func (d *Discord) page(ctx context.Context, id, after string) ([]message, error)
 			return d.messages(op, raw)
 		}
 		kind := channels.KindOf(err)
-		if try == catchUpTries || ctx.Err() != nil || kind != channels.Temporary && kind != channels.RateLimited {
+		if try >= tries || ctx.Err() != nil || kind != channels.Temporary && kind != channels.RateLimited {
 			return nil, err
 		}
 		wait.Pause(ctx, err)

@@ -217,6 +217,42 @@ func TestCatchUpBeforeLive(t *testing.T) {
 	}
 }
 
+// A channel that Discord cannot give does not hold up the others for ever; what
+// was missed there comes as soon as it can be read, in order.
+func TestChannelThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, nil)
+	table := &kv.Memory{}
+	r := start(t, w.channel(t, channels.Deps{Table: table}), nil)
+	connected(t, w, 1)
+	w.Say(fake.Said{From: ann, Channel: annDM, Text: "0"})
+	w.Say(fake.Said{From: ann, Channel: crowd, Text: "0"})
+	texts(t, r, 2)
+	_ = r.Stop()
+	w.Expire()
+	w.Say(fake.Said{From: ann, Channel: annDM, Text: "1"})
+	w.Say(fake.Said{From: ann, Channel: crowd, Text: "missed 1"})
+	w.Say(fake.Said{From: ann, Channel: crowd, Text: "missed 2"})
+	// three rounds of five tries, and the message below
+	w.Fail(fake.Fault{Route: "get messages", Channel: crowd, Status: 500, Times: stuckAfter*catchUpTries + 1})
+	r = start(t, w.channel(t, channels.Deps{Table: table}), nil)
+	if in := r.Next(t); in.Text != "1" {
+		t.Errorf("got %q", in.Text)
+	}
+	w.Say(fake.Said{From: ann, Channel: crowd, Text: "heard"})
+	if in := r.Next(t); in.Text != "heard" {
+		t.Errorf("got %q", in.Text)
+	}
+	w.Say(fake.Said{From: ann, Channel: crowd, Text: "at last"})
+	got := texts(t, r, 4) // what was heard comes again with the id that it has
+	if diff := cmp.Diff([]string{"missed 1", "missed 2", "heard", "at last"}, got); diff != "" {
+		t.Error(diff)
+	}
+	w.Say(fake.Said{From: ann, Channel: crowd, Text: "end"})
+	if diff := cmp.Diff([]string{"end"}, texts(t, r, 1)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A channel that is gone or closed does not hold up the others; trouble of the
 // server does, until it is over.
 func TestCatchUpTrouble(t *testing.T) {

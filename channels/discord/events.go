@@ -29,7 +29,10 @@ func (r *receiver) take(ctx context.Context, ev discordgo.Event) error {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
 		var m message
 		if r.readable(ev, &m) && m.ID != "" && m.Channel != "" {
-			return r.message(ctx, &m, ev.Type == "MESSAGE_UPDATE")
+			if ev.Type == "MESSAGE_CREATE" {
+				return r.live(ctx, &m)
+			}
+			return r.message(ctx, &m, true)
 		}
 	case "INTERACTION_CREATE":
 		var i interaction
@@ -178,6 +181,16 @@ func (r *receiver) learn(ctx context.Context, all []role) error {
 	return nil
 }
 
+// live takes in a message that somebody has just written.
+func (r *receiver) live(ctx context.Context, m *message) error {
+	if r.stuck[m.Channel] > 0 {
+		if err := r.unstick(ctx, m.Channel); err != nil {
+			return err
+		}
+	}
+	return r.message(ctx, m, false)
+}
+
 // message hands what somebody wrote to the sink.
 func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 	if !edited && r.filled[m.ID] {
@@ -209,7 +222,7 @@ func (r *receiver) message(ctx context.Context, m *message, edited bool) error {
 	if why != "" {
 		r.d.deps.Log.Debug("message passed over", "chat", m.Channel, "message", m.ID, "why", why)
 	}
-	if !edited {
+	if !edited && r.stuck[m.Channel] == 0 {
 		r.d.places.read(m.Channel, m.ID)
 	}
 	return nil

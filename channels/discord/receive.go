@@ -52,6 +52,7 @@ type receiver struct {
 	seq     atomic.Int64 // the last event that is stored
 	behind  bool         // chats have to be read up by REST first
 	filled  map[string]bool
+	stuck   map[string]int  // channels that could not be read while others could: how often in a row
 	replies *errgroup.Group // answers to interactions that are on their way
 	ready   bool            // this connection has become usable
 

@@ -15,8 +15,9 @@ import (
 // Fault makes calls go wrong. One with no field set is a hang: the call is
 // read and never answered.
 type Fault struct {
-	Route string // "" = "create message", "*" = all
-	Times int    // how many calls; 0 = one
+	Route   string // "" = "create message", "*" = all
+	Channel string // only calls about that one; "" = any
+	Times   int    // how many calls; 0 = one
 	// After: the call has its effect first, and only its answer is lost.
 	After bool
 	// Status, Code and Text are the answer.
@@ -42,7 +43,7 @@ func (s *Server) Fail(f Fault) {
 }
 
 // note counts a call and picks the fault for it.
-func (s *Server) note(route string, body []byte) *Fault {
+func (s *Server) note(route, channel string, body []byte) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.calls.Count(route)
@@ -50,7 +51,7 @@ func (s *Server) note(route string, body []byte) *Fault {
 		s.record.calls.Keep(route, Call{route, string(body)})
 	}
 	return s.faults.Pick(func(f *Fault) bool {
-		return f.Route == "*" || f.Route == route || f.Route == "" && route == "create message"
+		return (f.Channel == "" || f.Channel == channel) && (f.Route == "*" || f.Route == route || f.Route == "" && route == "create message")
 	})
 }
 

@@ -73,7 +73,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, h h
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 	req := &request{Request: r, route: route, body: body, kind: r.Header.Get("Content-Type")}
-	fault := s.note(route, body)
+	fault := s.note(route, r.PathValue("channel"), body)
 	if fault != nil && !fault.After {
 		s.misbehave(w, r, fault)
 		return
