@@ -138,6 +138,7 @@ func TestIs(t *testing.T) {
 	for text, want := range map[string]bool{
 		"/help": true, "/HELP": true, "  /Help me\nplease": true, "/help@magpie_bot": true, "／help": true, "／ｈｅｌｐ": true, "/help?": true,
 		"/帮助": true, "／停止": true, "/新对话": true, "/状态": true, "/停止。": true, "/start": true, "/tz UTC+8": true,
+		"：/help": true, "， /停止": true, ", /status": true, "\u200b/help": true, "。/help": false, "、": false, ":/": false,
 		"/hepl": true, "/staus": true, "/sotp": true, "/modle": true, "/usgae x": true, "/ne": true, "/statusss": true, "/新队话": true,
 		"": false, "/": false, "／": false, "/ help": false, "help": false, "停止": false, "//help": false,
 		"/etc/hosts": false, "/etc": false, "/tmp": false, "/usr/bin": false, "/shrug": false, "/shrug oh well": false, "/home": false, "/post": false,

@@ -32,9 +32,12 @@ func IsStop(text string) bool {
 const maxWord = 64
 
 // split takes a command apart: "／Help@my_bot me" is "help" and "me". ok is
-// false for text that does not begin with a slash and a word.
+// false for text that does not begin with a slash and a word; what people write
+// between the bot's name and the command counts for nothing ("@bot：/help").
 func split(text string) (word, args string, ok bool) {
-	text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	text = strings.TrimLeftFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("，,：:、", r)
+	})
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
 		if rest, ok = strings.CutPrefix(text, "／"); !ok {

@@ -325,8 +325,15 @@ func TestStrangersLanguage(t *testing.T) {
 		text, lang       string
 		english, chinese bool
 	}{
-		{"", "", true, true}, {"/start", "", true, true}, {"？", "", true, true}, {"👋", "", true, true},
-		{"hi", "", true, false}, {"你好", "", false, true}, {"/start", "en", true, false}, {"/start", "zh-hans", false, true}, {"/帮助", "", false, true},
+		{"", "", true, true},
+		{"/start", "", true, true},
+		{"？", "", true, true},
+		{"👋", "", true, true},
+		{"hi", "", true, false},
+		{"你好", "", false, true},
+		{"/start", "en", true, false},
+		{"/start", "zh-hans", false, true},
+		{"/帮助", "", false, true},
 	} {
 		for _, private := range []bool{true, false} {
 			g := newGated(Config{Pairing: true})
