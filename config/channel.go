@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -84,21 +82,23 @@ func (c *Config) unheard() (all []string) {
 	return all
 }
 
-// nobodies are the entries of allow that no sender can have: Telegram and
-// Discord know people by numbers. On Telegram anonymous administrators and
-// channels write under the number of the group or channel, which is below 0.
+// numbered are the forms of ids on the platforms that know people by numbers. On
+// Telegram anonymous administrators and channels write under the number of the
+// group or channel, which is below 0.
+var numbered = map[string]*regexp.Regexp{
+	"telegram": regexp.MustCompile(`^-?[0-9]{1,20}$`),
+	"discord":  regexp.MustCompile(`^[0-9]{1,20}$`),
+}
+
+// nobodies are the entries of allow that no sender can have.
 func (c *Config) nobodies() (all []string) {
 	for _, ch := range c.Channels {
-		if !ch.Enabled || ch.Type != "telegram" && ch.Type != "discord" {
+		form := numbered[ch.Type]
+		if !ch.Enabled || form == nil {
 			continue
 		}
 		for i, id := range ch.Allow {
-			key := index("channels."+ch.Name+".allow", i)
-			number := id
-			if ch.Type == "telegram" {
-				number = strings.TrimPrefix(id, "-")
-			}
-			if _, err := strconv.ParseUint(number, 10, 64); err != nil && id != "*" {
+			if key := index("channels."+ch.Name+".allow", i); id != "*" && !form.MatchString(id) {
 				all = append(all, fmt.Sprintf("%s is %s, which is nobody's id: people have numbers there, no names; who writes to the bot privately gets a pairing code, and the log names the id",
 					key, got(c.origin.root.find(key))))
 			}

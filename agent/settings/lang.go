@@ -1,16 +1,15 @@
 package settings
 
 import (
-	"strings"
-	"unicode"
+	"cmp"
 
 	"magpie/chat"
 )
 
 // The languages in which the bot speaks for itself.
 const (
-	English = "en"
-	Chinese = "zh"
+	English = chat.English
+	Chinese = chat.Chinese
 )
 
 // Lang decides in which language the bot speaks for itself: what the chat has
@@ -26,46 +25,8 @@ func LangAfter(set Settings, sender chat.Sender, text string, said func() string
 	if set.Lang == English || set.Lang == Chinese {
 		return set.Lang
 	}
-	if tag := strings.ToLower(strings.TrimSpace(sender.Lang)); tag != "" {
-		if base, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-"); base == "zh" {
-			return Chinese
-		}
-		return English
+	if told := cmp.Or(sender.Language(), chat.TextLanguage(text)); told != "" {
+		return told
 	}
-	if tells(text) {
-		return TextLang(text)
-	}
-	return TextLang(said())
-}
-
-// tells reports whether a text shows its writer's language. A command in Latin
-// letters is the same in all languages.
-func tells(text string) bool {
-	if TextLang(text) == Chinese {
-		return true
-	}
-	text = strings.TrimSpace(text)
-	return !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "／") && strings.ContainsFunc(text, unicode.IsLetter)
-}
-
-// scanned bounds how much of a text TextLang looks at, in bytes.
-const scanned = 4096
-
-// TextLang returns Chinese for text with Han characters and no kana or hangul,
-// else English.
-func TextLang(text string) string {
-	if len(text) > scanned {
-		text = text[:scanned]
-	}
-	lang := English
-	for _, r := range text {
-		switch {
-		case r < 0x80:
-		case unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
-			return English
-		case unicode.Is(unicode.Han, r):
-			lang = Chinese
-		}
-	}
-	return lang
+	return cmp.Or(chat.TextLanguage(said()), English)
 }

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"golang.org/x/time/rate"
 
@@ -252,7 +251,7 @@ func (g *Gate) say(ctx context.Context, in chat.Inbound, what, text string) erro
 
 func (g *Gate) refusePress(ctx context.Context, in chat.Inbound) error {
 	notice := "You are not allowed to use this button."
-	if chinese(in) {
+	if in.Language() == chat.Chinese {
 		notice = "你没有权限使用这个按钮。"
 	}
 	out := chat.Outbound{Meta: answerMeta(in, "press"), Answer: &chat.Answer{Press: in.Press.ID, Notice: notice}}
@@ -271,20 +270,12 @@ func answerMeta(in chat.Inbound, what string) chat.Meta {
 
 // inTongue is a text in the language of who is answered; in both where nothing
 // tells it, as when somebody only opens a chat.
-func inTongue(in chat.Inbound, en, zh string) string {
-	said := strings.TrimSpace(in.Text)
-	command := strings.HasPrefix(said, "/") || strings.HasPrefix(said, "／")
-	switch {
-	case chinese(in):
+func inTongue(lang, en, zh string) string {
+	switch lang {
+	case chat.Chinese:
 		return zh
-	case in.From.Lang == "" && (command || !strings.ContainsFunc(said, unicode.IsLetter)):
+	case "":
 		return zh + "\n\n" + en
 	}
 	return en
-}
-
-// chinese picks the language of an answer.
-func chinese(in chat.Inbound) bool {
-	return strings.ContainsFunc(in.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) ||
-		strings.HasPrefix(strings.ToLower(in.From.Lang), "zh")
 }

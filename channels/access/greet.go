@@ -121,17 +121,17 @@ func (g *Gate) once(ctx context.Context, key string, life time.Duration, do func
 // group, somebody who was let in privately is a stranger there.
 func refusal(r *rules, in chat.Inbound) string {
 	if r.Pairing {
-		return inTongue(in,
+		return inTongue(in.Language(),
 			"I only answer people who were let in. Write to me privately: I give you a code with which whoever runs me lets you in. If I answer you there already, ask them to let this group in.",
 			"我只回答已获准使用的人。请先私聊我领取配对码，由管理员确认后即可使用。如果私聊里我已经回答你，请管理员放行这个群。")
 	}
-	return inTongue(in, "I only answer people who were let in. Please ask whoever runs me.", "我只回答已获准使用的人。请联系运行我的管理员。")
+	return inTongue(in.Language(), "I only answer people who were let in. Please ask whoever runs me.", "我只回答已获准使用的人。请联系运行我的管理员。")
 }
 
 // greeting is in the language of who added the bot; in both when that is not
 // known.
 func greeting(r *rules, in chat.Inbound) string {
-	return inTongue(in, hello(r, in, false), hello(r, in, true))
+	return inTongue(in.Language(), hello(r, in, false), hello(r, in, true))
 }
 
 func hello(r *rules, in chat.Inbound, zh bool) string {

@@ -148,7 +148,7 @@ func (g *Gate) withinRate(ctx context.Context, r *rules, in chat.Inbound) (ok bo
 
 // tooFast says what becomes of a message over the limit and when it goes on.
 func tooFast(in chat.Inbound, r *rules, left time.Duration) string {
-	zh := chinese(in)
+	zh := in.Language() == chat.Chinese
 	most, wait := long(r.per, zh), long(left, zh)
 	switch {
 	case zh && in.Direct:

@@ -240,7 +240,7 @@ func (g *Gate) forgetTold(what string) {
 
 func invitation(in chat.Inbound, p Pair) string {
 	minutes := int(time.Until(p.Expires).Round(time.Minute) / time.Minute)
-	return inTongue(in,
+	return inTongue(in.Language(),
 		fmt.Sprintf("Hello! I do not know you yet. Please give the pairing code `%s` to whoever runs me (good for %d min): they can send me `/pair %s`.",
 			p.Code, max(minutes, 1), p.Code),
 		fmt.Sprintf("你好！我还不认识你。请把配对码 `%s` 交给管理员（有效 %d 分钟），管理员可在聊天中发送 `/pair %s`。",
@@ -249,10 +249,7 @@ func invitation(in chat.Inbound, p Pair) string {
 
 // Welcome is the message that tells a person that the code was accepted.
 func Welcome(p Pair) chat.Outbound {
-	text := "You are connected. Just write to me."
-	if strings.HasPrefix(strings.ToLower(p.Sender.Lang), "zh") {
-		text = "配对成功，直接给我发消息吧。"
-	}
+	text := inTongue(p.Sender.Language(), "You are connected. Just write to me.", "配对成功，直接给我发消息吧。")
 	id := fmt.Sprintf("welcome:%s:%s:%d", p.Addr.Channel, p.Sender.ID, p.At.UnixMilli())
 	return chat.Outbound{Meta: chat.Meta{V: chat.Version, ID: id, At: p.At, Addr: p.Addr}, Text: text}
 }

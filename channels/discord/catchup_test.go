@@ -217,9 +217,9 @@ func TestCatchUpBeforeLive(t *testing.T) {
 	}
 }
 
-// A channel that Discord cannot give does not hold up the others for ever; what
-// was missed there comes as soon as it can be read, in order.
-func TestChannelThatCannotBeRead(t *testing.T) {
+// left is a world whose bot has heard a private chat and a channel, and has gone
+// for so long that its session has ended.
+func left(t *testing.T) (*world, kv.Table) {
 	w := newWorld(t, nil)
 	table := &kv.Memory{}
 	r := start(t, w.channel(t, channels.Deps{Table: table}), nil)
@@ -229,12 +229,19 @@ func TestChannelThatCannotBeRead(t *testing.T) {
 	texts(t, r, 2)
 	_ = r.Stop()
 	w.Expire()
+	return w, table
+}
+
+// A channel that Discord cannot give does not hold up the others for ever; what
+// was missed there comes as soon as it can be read, in order.
+func TestChannelThatCannotBeRead(t *testing.T) {
+	w, table := left(t)
 	w.Say(fake.Said{From: ann, Channel: annDM, Text: "1"})
 	w.Say(fake.Said{From: ann, Channel: crowd, Text: "missed 1"})
 	w.Say(fake.Said{From: ann, Channel: crowd, Text: "missed 2"})
 	// three rounds of five tries, and the message below
 	w.Fail(fake.Fault{Route: "get messages", Channel: crowd, Status: 500, Times: stuckAfter*catchUpTries + 1})
-	r = start(t, w.channel(t, channels.Deps{Table: table}), nil)
+	r := start(t, w.channel(t, channels.Deps{Table: table}), nil)
 	if in := r.Next(t); in.Text != "1" {
 		t.Errorf("got %q", in.Text)
 	}
@@ -256,20 +263,12 @@ func TestChannelThatCannotBeRead(t *testing.T) {
 // A channel that is gone or closed does not hold up the others; trouble of the
 // server does, until it is over.
 func TestCatchUpTrouble(t *testing.T) {
-	w := newWorld(t, nil)
-	table := &kv.Memory{}
-	r := start(t, w.channel(t, channels.Deps{Table: table}), nil)
-	connected(t, w, 1)
-	w.Say(fake.Said{From: ann, Channel: annDM, Text: "0"})
-	w.Say(fake.Said{From: ann, Channel: crowd, Text: "0"})
-	texts(t, r, 2)
-	_ = r.Stop()
-	w.Expire()
+	w, table := left(t)
 	w.Say(fake.Said{From: ann, Channel: annDM, Text: "1"})
 	w.Shut(crowd, 50001)
 	w.Fail(fake.Fault{Route: "get messages", Status: 503, Page: true, Times: 3})
 	w.Fail(fake.Fault{Route: "get messages", Status: 429, RetryAfter: 0.01})
-	r = start(t, w.channel(t, channels.Deps{Table: table}), nil)
+	r := start(t, w.channel(t, channels.Deps{Table: table}), nil)
 	if in := r.Next(t); in.Text != "1" {
 		t.Errorf("got %q", in.Text)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"magpie/channels"
 	"magpie/chat"
@@ -154,9 +153,4 @@ func unwritten(chinese bool) string {
 		return "语音未能转成文字"
 	}
 	return "the speech could not be written down"
-}
-
-func speaksChinese(in *chat.Inbound) bool {
-	return strings.HasPrefix(strings.ToLower(in.From.Lang), "zh") ||
-		strings.ContainsFunc(in.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }

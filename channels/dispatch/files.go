@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"magpie/channels"
 	"magpie/chat"
@@ -96,7 +95,7 @@ func (j *job) note(a chat.Attachment, reason string) string {
 
 // say picks the language of the message.
 func (j *job) say(english, chinese string) string {
-	if strings.ContainsFunc(j.out.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if chat.TextLanguage(j.out.Text) == chat.Chinese {
 		return chinese
 	}
 	return english

@@ -78,7 +78,7 @@ const quoted = "#quoted"
 func (t *Intake) note(ctx context.Context, in *chat.Inbound, id string, files []chat.Attachment) ([]chat.Attachment, error) {
 	files = slices.Clone(files)
 	for i, a := range files {
-		e := media.Expected{Channel: in.Addr.Channel, File: a, Chinese: speaksChinese(in), Trace: in.Trace}
+		e := media.Expected{Channel: in.Addr.Channel, File: a, Chinese: in.Language() == chat.Chinese, Trace: in.Trace}
 		if !t.fetchable(e) && !t.speech(a) {
 			continue
 		}

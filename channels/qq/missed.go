@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"magpie/channels"
@@ -168,7 +167,7 @@ func (q *QQ) notice(waiting []missed, lost, room int) (text string, left []misse
 // words puts the words of a notice around what was missed.
 func words(body string, all, lost int, more bool) string {
 	head, gone, rest := "%d messages could not be delivered earlier:", "%d more could not be kept.", "The rest follows when you write next."
-	if strings.ContainsFunc(body, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if chat.TextLanguage(body) == chat.Chinese {
 		head, gone, rest = "之前有 %d 条消息没能送达：", "另有 %d 条未能保留。", "其余的等您下次说话时补发。"
 	}
 	parts := []string{fmt.Sprintf(head, all)}

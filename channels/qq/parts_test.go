@@ -32,7 +32,7 @@ func TestLargeFilesGoInParts(t *testing.T) {
 		"not this kind":   {ann, upOf(chat.Image, "no.gif", "image/gif", large), nil, 6, 2},
 		"not granted":     {ann, upOf(chat.File, "big.bin", "", large[:9<<20]), []fake.Fault{{Op: "prepare", Status: 403, Code: 11253}}, 0, 1},
 		"the store is in": {ann, upOf(chat.File, "big.bin", "", large[:9<<20]), []fake.Fault{{Op: "put part", Times: 2, Status: 403}}, 0, 1},
-		"it takes long":   {ann, upOf(chat.File, "big.bin", "", large), []fake.Fault{{Op: "put part", Later: 2, Status: 403}}, 5, 1}, // signed addresses grow old
+		"it takes long":   {ann, upOf(chat.File, "big.bin", "", large), []fake.Fault{{Op: "put part", Skip: 2, Status: 403}}, 5, 1}, // signed addresses grow old
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)

@@ -129,19 +129,14 @@ func (d *Driver) Fail(t driver.Trouble, times int) bool {
 		fault = Fault{Status: 403, Code: "Forbidden.AccessDenied.AccessTokenPermissionDenied", Message: "没有调用该接口的权限", Scopes: []string{"qyapi_robot_sendmsg"}}
 	case driver.RateLimited:
 		fault = Fault{Status: 403, Code: "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", Errcode: 90002, Message: "发送速度太快而限流", RetryAfter: driver.Wait}
-	case driver.ServerError:
-		fault = Fault{Status: 502, Page: true}
-	case driver.HangBefore:
-	case driver.HangAfter:
-		fault = Fault{After: true}
-	case driver.Dropped:
-		fault = Fault{Drop: true}
-	case driver.Answered:
-		fault = Fault{Drop: true, After: true}
 	case driver.BadMarkup:
 		fault = Fault{Formatted: true, Code: "invalidParameter.msgParam.invalid", Errcode: 400105, Message: "不支持的消息类型"}
 	default:
-		return false
+		way, ok := t.OnTheWay()
+		if !ok {
+			return false
+		}
+		fault = Fault{Status: way.Status, Page: way.Page, Drop: way.Drop, After: way.After}
 	}
 	fault.Times = max(fault.Times, times)
 	d.Server.Fail(fault)

@@ -107,17 +107,12 @@ func (d *Driver) Fail(t driver.Trouble, times int) bool {
 		fault = Fault{Status: 403, Code: 50013, Text: "Missing Permissions"}
 	case driver.RateLimited:
 		fault = Fault{Status: 429, RetryAfter: driver.Wait}
-	case driver.ServerError:
-		fault = Fault{Status: 502, Page: true}
-	case driver.HangBefore:
-	case driver.HangAfter:
-		fault = Fault{After: true}
-	case driver.Dropped:
-		fault = Fault{Drop: true}
-	case driver.Answered:
-		fault = Fault{Drop: true, After: true}
 	default:
-		return false
+		way, ok := t.OnTheWay()
+		if !ok {
+			return false
+		}
+		fault = Fault{Status: way.Status, Page: way.Page, Drop: way.Drop, After: way.After}
 	}
 	fault.Times = times
 	d.Server.Fail(fault)

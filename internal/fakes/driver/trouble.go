@@ -20,3 +20,30 @@ const (
 
 // Wait is how many seconds a bot is asked to wait by RateLimited.
 const Wait = 3
+
+// Way is what goes wrong between a bot and its platform, whatever the platform.
+type Way struct {
+	Status int  // of the page of a proxy
+	Page   bool // an HTML page is the answer
+	Drop   bool // the connection ends instead of an answer
+	After  bool // the call has its effect first
+}
+
+// OnTheWay is the trouble where it comes from between the bot and the platform,
+// the zero Way for a call that is never answered; ok is false for a refusal,
+// which has the platform's own words.
+func (t Trouble) OnTheWay() (w Way, ok bool) {
+	switch t {
+	case ServerError:
+		return Way{Status: 502, Page: true}, true
+	case HangBefore:
+		return Way{}, true
+	case HangAfter:
+		return Way{After: true}, true
+	case Dropped:
+		return Way{Drop: true}, true
+	case Answered:
+		return Way{Drop: true, After: true}, true
+	}
+	return Way{}, false
+}

@@ -103,19 +103,14 @@ func (d *Driver) Fail(t driver.Trouble, times int) bool {
 		fault = Fault{Code: 230002, Msg: "The bot can not be outside the group."}
 	case driver.RateLimited:
 		fault = Fault{Status: 429, Code: 99991400, Msg: "request trigger frequency limit", Reset: driver.Wait}
-	case driver.ServerError:
-		fault = Fault{Status: 502, Page: true}
-	case driver.HangBefore:
-	case driver.HangAfter:
-		fault = Fault{After: true}
-	case driver.Dropped:
-		fault = Fault{Drop: true}
-	case driver.Answered:
-		fault = Fault{Drop: true, After: true}
 	case driver.BadMarkup:
 		fault = Fault{Types: []string{"interactive", "post"}, Code: 230099, Msg: "Failed to create card content, ext=ErrCode: 200621; ErrMsg: parse card json err"}
 	default:
-		return false
+		way, ok := t.OnTheWay()
+		if !ok {
+			return false
+		}
+		fault = Fault{Status: way.Status, Page: way.Page, Drop: way.Drop, After: way.After}
 	}
 	fault.Times = max(fault.Times, times)
 	d.Server.Fail(fault)

@@ -130,22 +130,17 @@ func (d *Driver) Fail(t driver.Trouble, times int) bool {
 		fault = Fault{Status: 403, Code: 11253, Text: "ErrorCheckAppPrivilegeNotPass"}
 	case driver.RateLimited:
 		fault = Fault{Status: 429, Code: 20028, Text: "ChannelHitWriteRateLimit", RetryAfter: driver.Wait}
-	case driver.ServerError:
-		fault = Fault{Status: 502, Page: true}
-	case driver.HangBefore:
-	case driver.HangAfter:
-		fault = Fault{After: true}
-	case driver.Dropped:
-		fault = Fault{Drop: true}
-	case driver.Answered:
-		fault = Fault{Drop: true, After: true}
 	case driver.BadMarkup:
 		if !d.opts.Markdown {
 			return false
 		}
 		fault = Fault{Markdown: true, Status: 400, Code: 50056, Text: "不允许发送原生 markdown"}
 	default:
-		return false
+		way, ok := t.OnTheWay()
+		if !ok {
+			return false
+		}
+		fault = Fault{Status: way.Status, Page: way.Page, Drop: way.Drop, After: way.After}
 	}
 	fault.Times = max(fault.Times, times)
 	d.Server.Fail(fault)

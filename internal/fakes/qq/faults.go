@@ -13,7 +13,7 @@ type Fault struct {
 	// "put part", gateway, token, put, delete.
 	Op       string
 	Times    int  // how many calls; 0 = one
-	Later    int  // so many calls of the operation go well first, since the start
+	Skip     int  // how many calls go well before
 	Markdown bool // only messages of type 2
 	// After: the call has its effect first, and only its answer is lost.
 	After bool
@@ -44,7 +44,12 @@ func (s *Server) fault(op string, kind int) *Fault {
 	defer s.mu.Unlock()
 	s.store.calls[op]++
 	return s.store.faults.Pick(func(f *Fault) bool {
-		return f.Op == op && (!f.Markdown || kind == typeMarkdown) && s.store.calls[op] > f.Later
+		fits := f.Op == op && (!f.Markdown || kind == typeMarkdown)
+		if fits && f.Skip > 0 {
+			f.Skip--
+			return false
+		}
+		return fits
 	})
 }
 

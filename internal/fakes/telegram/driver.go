@@ -112,19 +112,14 @@ func (d *Driver) Fail(t driver.Trouble, times int) bool {
 		fault = Fault{Code: 403, Text: "Forbidden: bot was blocked by the user"}
 	case driver.RateLimited:
 		fault = Fault{Code: 429, Text: fmt.Sprint("Too Many Requests: retry after ", driver.Wait), RetryAfter: driver.Wait}
-	case driver.ServerError:
-		fault = Fault{Code: 502, Page: true}
-	case driver.HangBefore:
-	case driver.HangAfter:
-		fault = Fault{After: true}
-	case driver.Dropped:
-		fault = Fault{Drop: true}
-	case driver.Answered:
-		fault = Fault{Drop: true, After: true}
 	case driver.BadMarkup:
 		fault = Fault{Formatted: true, Code: 400, Text: "Bad Request: can't parse entities: Can't find end tag corresponding to start tag \"b\""}
 	default:
-		return false
+		way, ok := t.OnTheWay()
+		if !ok {
+			return false
+		}
+		fault = Fault{Code: way.Status, Page: way.Page, Drop: way.Drop, After: way.After}
 	}
 	fault.Times = times
 	d.Server.Fail(fault)
