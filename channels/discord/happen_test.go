@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -55,6 +56,37 @@ func TestAddedToGuild(t *testing.T) {
 	w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
 	if in := r.Next(t); in.Text != "end" {
 		t.Errorf("more news: %+v", in)
+	}
+}
+
+// What was told while the program was ending is not told again by the next.
+func TestAddedAtTheEnd(t *testing.T) {
+	w := newWorld(t, nil)
+	deps := channels.Deps{Table: &kv.Memory{}}
+	d := w.channel(t, deps)
+	ctx, end := context.WithCancel(t.Context())
+	told := 0
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Run(ctx, func(_ context.Context, in chat.Inbound) error {
+			if in.Happening == chat.Added {
+				told++
+				end() // it is stored, and only what comes after it is cut off
+			}
+			return nil
+		})
+	}()
+	connected(t, w, 1)
+	w.AddGuild(fresh("40"))
+	if err := <-ended; err != nil || told != 1 {
+		t.Fatalf("told %d times, %v", told, err)
+	}
+	w.Expire() // a new session lists all guilds again
+	r := start(t, w.channel(t, deps), nil)
+	connected(t, w, 2)
+	w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
+	if in := r.Next(t); in.Text != "end" {
+		t.Errorf("told again: %+v", in)
 	}
 }
 
