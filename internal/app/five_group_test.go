@@ -66,21 +66,11 @@ func (f *five) joins(p side, n int) {
 	}
 }
 
-// invited has person n add the bot to the group. On Discord gather has done that.
+// invited has person n add the bot to the group, where the platform tells of
+// that. On Discord gather has done it.
 func (f *five) invited(p side, n int) {
-	f.t.Helper()
-	who, group := p.drive().Person(n), f.squares[p]
-	switch p := p.(type) {
-	case *onTelegram:
-		var ids [2]int64
-		if _, err := fmt.Sscan(group+" "+who.ID, &ids[0], &ids[1]); err != nil {
-			f.t.Fatal(err)
-		}
-		p.Invite(ids[0], ids[1])
-	case *onFeishu:
-		p.Invite(who.ID, group)
-	case *onQQ:
-		p.Befriend(group)
+	if i, ok := p.drive().(driver.Inviter); ok {
+		i.Invite(p.drive().Person(n).Chat, f.squares[p])
 	}
 }
 

@@ -110,6 +110,11 @@ type Entrance interface {
 	Enter(by, group string)
 }
 
+// Inviter is a platform that tells the bot who adds it to a group.
+type Inviter interface {
+	Invite(by, group string)
+}
+
 // Person is somebody on the platform.
 type Person struct {
 	ID   string // by which the bot lets people in

@@ -74,6 +74,9 @@ func (d *Driver) Recall(_, message string) { d.Server.Recall(message) }
 // Enter lets a person into a group.
 func (d *Driver) Enter(by, group string) { d.Server.Join(group, d.person(by)) }
 
+// Invite lets a person add the bot to a group.
+func (d *Driver) Invite(by, group string) { d.Server.Invite(d.person(by), group) }
+
 // Press presses a button of a card.
 func (d *Driver) Press(by, _, message, data string) (string, error) {
 	return d.Server.Press(d.person(by), message, data)

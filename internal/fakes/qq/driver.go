@@ -118,6 +118,9 @@ func (d *Driver) Draft(chat string) string {
 	return ""
 }
 
+// Invite has the bot added to a group. The event always names the same operator.
+func (d *Driver) Invite(_, group string) { d.Befriend(group) }
+
 // Fail makes calls go wrong.
 func (d *Driver) Fail(t driver.Trouble, times int) bool {
 	var fault Fault

@@ -80,6 +80,9 @@ func (d *Driver) Edit(by, chat, message, text string) {
 // Enter lets a person into a group.
 func (d *Driver) Enter(by, group string) { d.Server.Join(number(group), number(by)) }
 
+// Invite lets a person add the bot to a group.
+func (d *Driver) Invite(by, group string) { d.Server.Invite(number(group), number(by)) }
+
 // Press presses a button.
 func (d *Driver) Press(by, chat, message, data string) (string, error) {
 	return d.Server.Press(number(by), number(chat), int(number(message)), data)
