@@ -215,12 +215,12 @@ func TestNoAnswer(t *testing.T) {
 			t.Errorf("want %q in %v", want, err)
 		}
 		cancel()
-		end()
 		stopped, stop := context.WithCancel(t.Context())
 		stop()
 		if err := s.Run(stopped); err != nil { // closes what it listens on
 			t.Error(err)
 		}
+		end()
 	}
 }
 
