@@ -17,7 +17,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -266,13 +268,15 @@ func (b *Bus) connect(ctx context.Context) error {
 		nats.Name("magpie"),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
-			if b.pulse.deny(err) {
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			switch {
+			case linkBroke(err): // the next handler tells of it
+			case b.pulse.deny(err):
 				b.log.Warn("whether the bus stores anything is not proved: grant its user to publish to "+pulseSubject, "err", err)
-				return
+			default:
+				b.deny(err)
+				b.log.Error("bus refused something", "err", err)
 			}
-			b.deny(err)
-			b.log.Error("bus refused something", "err", err)
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			b.pulse.connected(false)
@@ -311,6 +315,15 @@ func (b *Bus) connect(ctx context.Context) error {
 		return fmt.Errorf("open JetStream: %w", err)
 	}
 	return nil
+}
+
+// linkBroke says that the network failed. What the server refuses is none of
+// it, nor what TLS does: its alerts come as errors of the network too.
+func linkBroke(err error) bool {
+	if broke, ok := errors.AsType[*net.OpError](err); ok {
+		return broke.Op != "remote error" && broke.Op != "local error"
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // where names the server without the password that its URL may hold.

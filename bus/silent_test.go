@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,12 +28,43 @@ func TestConnectionThatFallsSilent(t *testing.T) {
 	}
 }
 
+// A link that breaks while something is written is lost, and nothing that the
+// bus refuses.
+func TestBrokenLinkIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	said := newLines("msg=\"bus ")
+	line := newLine(t, strings.TrimPrefix(bustest.External(t), "nats://"))
+	b := bustest.Open(t, bus.Options{URL: "nats://" + line.addr, Log: said.logger()})
+	ctx, end := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer end()
+	for chat := range 4 {
+		writers.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				_ = b.PublishOutbound(ctx, outbound("c", strconv.Itoa(chat), n))
+			}
+		})
+	}
+	for range 8 {
+		line.reset()
+		for back := false; !back; {
+			text := <-said.found
+			if strings.Contains(text, "refused") {
+				t.Errorf("a link broke, and the log says: %s", text)
+			}
+			back = strings.Contains(text, "is back")
+		}
+	}
+}
+
 // line passes connections on to a server, until it falls silent for those that
 // there are.
 type line struct {
 	addr string
 	mu   sync.Mutex
 	cut  chan struct{}
+	open []*net.TCPConn // to the clients
 }
 
 func newLine(t *testing.T, to string) *line {
@@ -61,6 +93,9 @@ func newLine(t *testing.T, to string) *line {
 				continue
 			}
 			context.AfterFunc(ctx, func() { _, _ = in.Close(), out.Close() })
+			l.mu.Lock()
+			l.open = append(l.open, in.(*net.TCPConn))
+			l.mu.Unlock()
 			cut := l.now()
 			wg.Go(func() { pass(ctx, out, in, cut) })
 			wg.Go(func() { pass(ctx, in, out, cut) })
@@ -79,6 +114,16 @@ func (l *line) now() chan struct{} {
 func (l *line) silence() {
 	l.hang()
 	l.goOn()
+}
+
+// reset breaks all connections as a machine does that knows nothing of them.
+func (l *line) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.open {
+		_, _ = c.SetLinger(0), c.Close()
+	}
+	l.open = nil
 }
 
 // hang is silence also for connections that are made until goOn.

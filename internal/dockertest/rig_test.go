@@ -26,6 +26,9 @@ var (
 	engineDown = regexp.MustCompile(`Cannot connect to the Docker daemon|no space left on device|failed to mount|failed to create shim`)
 )
 
+// ordinary are the lines of a log that complain of nothing.
+var ordinary = regexp.MustCompile(`(?m)^.*("level":"(INFO|DEBUG)"|\[(INF|DBG)\]).*\n`)
+
 // project is one Compose file in the copy of the source.
 type project struct {
 	t   *testing.T
@@ -63,8 +66,8 @@ func open(t *testing.T, files ...string) *project {
 	p.figure("images built in", time.Since(began).Round(time.Second))
 	t.Cleanup(func() {
 		if t.Failed() {
-			said, _ := p.try("docker", "compose", "logs", "--tail", "60")
-			t.Logf("the last lines of the services:\n%s", said)
+			said, _ := p.try("docker", "compose", "logs", "--tail", "300")
+			t.Logf("what the services complained of last:\n%s", ordinary.ReplaceAllString(said, ""))
 		}
 		_, _ = p.try("docker", "compose", "down", "-v", "--remove-orphans", "-t", "1")
 	})
