@@ -25,15 +25,15 @@ const (
 // guilds are those that the bot is a member of, as far as it has seen them: each
 // connection lists them all again.
 type guilds struct {
-	ids   []string
-	found bool            // the list was kept
-	old   map[string]bool // were there when the list was begun
+	Seen  []string `json:"seen"`
+	Old   []string `json:"old"` // the bot was in them when the list was begun
+	begun bool
 }
 
 func (g *guilds) load(ctx context.Context, t kv.Table) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tablePatience)
 	defer cancel()
-	if g.found, err = look(ctx, t, guildsKey, &g.ids); err != nil {
+	if g.begun, err = look(ctx, t, guildsKey, g); err != nil {
 		return fmt.Errorf("read the bot's servers: %w", err)
 	}
 	return nil
@@ -43,24 +43,12 @@ func (g *guilds) load(ctx context.Context, t kv.Table) (err error) {
 func (g *guilds) keep(ctx context.Context, t kv.Table) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tablePatience)
 	defer cancel()
-	return put(ctx, t, guildsKey, g.ids, 0)
-}
-
-// begin notes which guilds a session begins with: those of the first are no
-// news.
-func (g *guilds) begin(ids []string) {
-	if g.found {
-		return
-	}
-	g.found, g.old = true, map[string]bool{}
-	for _, id := range ids {
-		g.old[id] = true
-	}
+	return put(ctx, t, guildsKey, g, 0)
 }
 
 // isNew reports whether the bot was added to a guild that it has not seen.
 func (g *guilds) isNew(id string, joined, now time.Time) bool {
-	return !slices.Contains(g.ids, id) && (!g.old[id] || now.Sub(joined) < addedLately)
+	return !slices.Contains(g.Seen, id) && (!slices.Contains(g.Old, id) || now.Sub(joined) < addedLately)
 }
 
 // moment is a time as Discord writes it; what is none is the zero time.
@@ -103,17 +91,28 @@ func (r *receiver) joined(ctx context.Context, g *server) error {
 		}
 		r.d.deps.Log.Info("the bot was added to a server", "server", g.ID, "name", g.Name)
 	}
-	if !slices.Contains(r.known.ids, g.ID) {
-		r.known.ids = append(r.known.ids, g.ID)
+	if !slices.Contains(r.known.guilds.Seen, g.ID) {
+		r.known.guilds.Seen = append(r.known.guilds.Seen, g.ID)
 		r.keepGuilds(ctx)
 	}
 	return nil
 }
 
+// beganIn notes which guilds the first session begins with: they are no news, also
+// for a program that is started again before it has heard of each.
+func (r *receiver) beganIn(ctx context.Context, ids []string) {
+	if r.known.guilds.begun {
+		return
+	}
+	r.known.guilds.begun, r.known.guilds.Old = true, ids
+	r.keepGuilds(ctx)
+}
+
 // left forgets a guild that the bot is no member of any more.
 func (r *receiver) left(ctx context.Context, id string) {
-	r.known.ids = slices.DeleteFunc(r.known.ids, func(other string) bool { return other == id })
-	delete(r.known.old, id)
+	is := func(other string) bool { return other == id }
+	r.known.guilds.Seen = slices.DeleteFunc(r.known.guilds.Seen, is)
+	r.known.guilds.Old = slices.DeleteFunc(r.known.guilds.Old, is)
 	r.keepGuilds(ctx)
 }
 

@@ -3,9 +3,12 @@ package discord
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"magpie/channels"
+	"magpie/channels/channeltest"
 	"magpie/chat"
 	fake "magpie/internal/fakes/discord"
 	"magpie/internal/kv"
@@ -88,6 +91,39 @@ func TestAddedAtTheEnd(t *testing.T) {
 	if in := r.Next(t); in.Text != "end" {
 		t.Errorf("told again: %+v", in)
 	}
+}
+
+// What a bot was in when it first connected is no news either when it is killed
+// before it has heard of each and goes on with that session.
+func TestOldGuildsAfterAKill(t *testing.T) {
+	w := newWorld(t, nil)
+	w.AddGuild(fresh("40"))
+	w.AddGuild(fresh("50"))
+	killed := &killedAfter{Table: &kv.Memory{}, key: sessionKey}
+	r := start(t, w.channel(t, channels.Deps{Table: killed}), nil)
+	channeltest.Eventually(t, "a session", killed.dead.Load)
+	_ = r.Stop()
+	r = start(t, w.channel(t, channels.Deps{Table: killed.Table}), nil)
+	channeltest.Eventually(t, "going on", func() bool { return w.Opened("resume") > 0 })
+	w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
+	if in := r.Next(t); in.Text != "end" {
+		t.Errorf("an old server is news: %+v", in)
+	}
+}
+
+// killedAfter is the table of a program that is killed when it has written key.
+type killedAfter struct {
+	kv.Table
+	key  string
+	dead atomic.Bool
+}
+
+func (k *killedAfter) Update(ctx context.Context, key string, v []byte, rev uint64, ttl time.Duration) (uint64, error) {
+	if k.dead.Load() {
+		return 0, errors.New("killed")
+	}
+	defer func() { k.dead.Store(k.dead.Load() || key == k.key) }()
+	return k.Table.Update(ctx, key, v, rev, ttl)
 }
 
 // What is taken back and changed is told, whether or not it was for the bot.
