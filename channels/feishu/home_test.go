@@ -36,6 +36,7 @@ func TestMenuBeforeThePrivateChat(t *testing.T) {
 					t.Fatal(err)
 				}
 				if again {
+					w.settle(t)
 					if err := r.Stop(); err != nil {
 						t.Fatal(err)
 					}
