@@ -66,15 +66,20 @@ func TestCatchUpAfterKill(t *testing.T) {
 	}
 }
 
-// mortal is the table of a program that is killed: it takes nothing more.
+// mortal is the table of a program that is killed, maybe when it has written a
+// key: it takes nothing more.
 type mortal struct {
 	kv.Table
-	dead atomic.Bool
+	after string
+	dead  atomic.Bool
 }
 
 func (m *mortal) Update(ctx context.Context, key string, v []byte, rev uint64, ttl time.Duration) (uint64, error) {
 	if m.dead.Load() {
 		return 0, errors.New("killed")
+	}
+	if key == m.after {
+		defer m.dead.Store(true)
 	}
 	return m.Table.Update(ctx, key, v, rev, ttl)
 }

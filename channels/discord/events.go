@@ -135,7 +135,7 @@ func (r *receiver) begin(ctx context.Context, raw json.RawMessage) error {
 	for _, g := range ready.Guilds {
 		ids = append(ids, g.ID)
 	}
-	r.beganIn(ctx, ids)
+	r.firstIn(ctx, ids)
 	r.session = session{ID: ready.Session, URL: ready.URL, Self: me, Intents: r.session.Intents}
 	r.seq.Store(1) // READY itself: what follows can be resumed
 	r.behind = true

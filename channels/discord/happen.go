@@ -15,19 +15,19 @@ import (
 
 const (
 	guildsKey = "guilds"
-	// addedLately: a guild that the bot was added to before it knew any counts as
-	// new when that was not longer ago.
+	// addedLately: a guild that the bot was in when it first connected counts as new
+	// when it was added not longer ago.
 	addedLately = 10 * time.Minute
 	// toldChannels is in how many channels of a guild it is told who came or left.
 	toldChannels = 20
 )
 
-// guilds are those that the bot is a member of, as far as it has seen them: each
+// guilds are those that the bot is a member of and that are no news. Each
 // connection lists them all again.
 type guilds struct {
-	Seen  []string `json:"seen"`
-	Old   []string `json:"old"` // the bot was in them when the list was begun
-	begun bool
+	First []string `json:"first"` // it was in them when it first connected
+	Told  []string `json:"told"`  // they were told since
+	begun bool     // it has connected before
 }
 
 func (g *guilds) load(ctx context.Context, t kv.Table) (err error) {
@@ -46,9 +46,18 @@ func (g *guilds) keep(ctx context.Context, t kv.Table) error {
 	return put(ctx, t, guildsKey, g, 0)
 }
 
-// isNew reports whether the bot was added to a guild that it has not seen.
+// isNew reports whether it is news that the bot is in a guild.
 func (g *guilds) isNew(id string, joined, now time.Time) bool {
-	return !slices.Contains(g.Seen, id) && (!slices.Contains(g.Old, id) || now.Sub(joined) < addedLately)
+	if slices.Contains(g.First, id) {
+		return now.Sub(joined) < addedLately
+	}
+	return !slices.Contains(g.Told, id)
+}
+
+// forget takes a guild from those that are no news.
+func (g *guilds) forget(id string) {
+	is := func(other string) bool { return other == id }
+	g.First, g.Told = slices.DeleteFunc(g.First, is), slices.DeleteFunc(g.Told, is)
 }
 
 // moment is a time as Discord writes it; what is none is the zero time.
@@ -82,37 +91,35 @@ func (r *receiver) joined(ctx context.Context, g *server) error {
 	if err := r.learn(ctx, g.Roles); err != nil || g.Unavailable || g.ID == "" {
 		return err
 	}
-	if r.known.isNew(g.ID, g.Joined.Time, r.d.deps.Now()) {
-		if at := g.entrance(r.d.me.Load().ID); at != "" {
-			in := r.news(chat.Added, at, place{Guild: g.ID}, fmt.Sprintf("added%d", g.Joined.UnixMilli()))
-			if err := r.stored(ctx, in); err != nil {
-				return err
-			}
+	if !r.known.isNew(g.ID, g.Joined.Time, r.d.deps.Now()) {
+		return nil
+	}
+	if at := g.entrance(r.d.me.Load().ID); at != "" {
+		in := r.news(chat.Added, at, place{Guild: g.ID}, fmt.Sprintf("added%d", g.Joined.UnixMilli()))
+		if err := r.stored(ctx, in); err != nil {
+			return err
 		}
-		r.d.deps.Log.Info("the bot was added to a server", "server", g.ID, "name", g.Name)
 	}
-	if !slices.Contains(r.known.guilds.Seen, g.ID) {
-		r.known.guilds.Seen = append(r.known.guilds.Seen, g.ID)
-		r.keepGuilds(ctx)
-	}
+	r.d.deps.Log.Info("the bot was added to a server", "server", g.ID, "name", g.Name)
+	r.known.guilds.forget(g.ID)
+	r.known.guilds.Told = append(r.known.guilds.Told, g.ID)
+	r.keepGuilds(ctx)
 	return nil
 }
 
-// beganIn notes which guilds the first session begins with: they are no news, also
-// for a program that is started again before it has heard of each.
-func (r *receiver) beganIn(ctx context.Context, ids []string) {
+// firstIn notes which guilds the bot is in when it first connects: they are no
+// news, also for a program that is started again before it has heard of each.
+func (r *receiver) firstIn(ctx context.Context, ids []string) {
 	if r.known.guilds.begun {
 		return
 	}
-	r.known.guilds.begun, r.known.guilds.Old = true, ids
+	r.known.guilds.begun, r.known.guilds.First = true, ids
 	r.keepGuilds(ctx)
 }
 
 // left forgets a guild that the bot is no member of any more.
 func (r *receiver) left(ctx context.Context, id string) {
-	is := func(other string) bool { return other == id }
-	r.known.guilds.Seen = slices.DeleteFunc(r.known.guilds.Seen, is)
-	r.known.guilds.Old = slices.DeleteFunc(r.known.guilds.Old, is)
+	r.known.guilds.forget(id)
 	r.keepGuilds(ctx)
 }
 

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,7 +98,7 @@ func TestOldGuildsAfterAKill(t *testing.T) {
 	w := newWorld(t, nil)
 	w.AddGuild(fresh("40"))
 	w.AddGuild(fresh("50"))
-	killed := &killedAfter{Table: &kv.Memory{}, key: sessionKey}
+	killed := &mortal{Table: &kv.Memory{}, after: sessionKey}
 	r := start(t, w.channel(t, channels.Deps{Table: killed}), nil)
 	channeltest.Eventually(t, "a session", killed.dead.Load)
 	_ = r.Stop()
@@ -111,19 +110,27 @@ func TestOldGuildsAfterAKill(t *testing.T) {
 	}
 }
 
-// killedAfter is the table of a program that is killed when it has written key.
-type killedAfter struct {
-	kv.Table
-	key  string
-	dead atomic.Bool
-}
-
-func (k *killedAfter) Update(ctx context.Context, key string, v []byte, rev uint64, ttl time.Duration) (uint64, error) {
-	if k.dead.Load() {
-		return 0, errors.New("killed")
+// A bot that is started right after it was added says so, and once: people add
+// it before they start it. The fake's guilds are all from March 2017.
+func TestAddedJustBeforeTheStart(t *testing.T) {
+	w := newWorld(t, nil)
+	deps := channels.Deps{Table: &kv.Memory{}, Now: func() time.Time { return time.Date(2017, 3, 13, 19, 25, 0, 0, time.UTC) }}
+	r := start(t, w.channel(t, deps), nil)
+	if in := r.Next(t); in.Happening != chat.Added || in.Addr != at(crowd) {
+		t.Errorf("got %+v", in)
 	}
-	defer func() { k.dead.Store(k.dead.Load() || key == k.key) }()
-	return k.Table.Update(ctx, key, v, rev, ttl)
+	for n := range 2 {
+		w.Expire() // a new session lists all guilds again
+		if n == 1 {
+			_ = r.Stop()
+			r = start(t, w.channel(t, deps), nil)
+		}
+		connected(t, w, n+2)
+		w.Say(fake.Said{From: ann, Channel: annDM, Text: "end"})
+		if in := r.Next(t); in.Text != "end" {
+			t.Errorf("told again: %+v", in)
+		}
+	}
 }
 
 // What is taken back and changed is told, whether or not it was for the bot.
