@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	code.dny.dev/ssrf v0.3.0
 	codeberg.org/readeck/go-readability v0.0.0-20251125211941-0f57a445e5f1
+	github.com/6tail/lunar-go v1.4.6
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2
 	github.com/aliyun/aliyun-oss-go-sdk v3.0.2+incompatible
 	github.com/aymanbagabas/go-udiff v0.4.1
@@ -15,6 +16,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
 	github.com/coder/websocket v1.8.14
+	github.com/emersion/go-ical v0.0.0-20250329121855-f41e73efc392
 	github.com/gabriel-vasile/mimetype v1.4.16
 	github.com/go-co-op/gocron/v2 v2.21.2
 	github.com/go-telegram-bot-api/telegram-bot-api/v5 v5.5.1
@@ -39,6 +41,7 @@ require (
 	github.com/prometheus/common v0.72.0
 	github.com/rivo/uniseg v0.4.7
 	github.com/spf13/cobra v1.10.2
+	github.com/teambition/rrule-go v1.8.2
 	github.com/tencent-connect/botgo v0.2.1
 	github.com/yuin/goldmark v1.8.7
 	go.uber.org/goleak v1.3.0

@@ -144,6 +144,13 @@ type Kit struct {
 	Busy          Busy
 	Debounce      time.Duration
 	HistoryTokens int
+	// Buttons makes what tools offer to press under an answer; nil = nothing is
+	// offered.
+	Buttons func(ctx context.Context, sc tools.Scope, b tools.Buttons) ([][]chat.Button, error)
+	// Reply answers, before the model is asked, what a person says to a question
+	// that was put outside of the conversation, by a command or a button. False:
+	// it was none. nil = there are no such questions.
+	Reply func(ctx context.Context, sc tools.Scope) (tools.Result, bool, error)
 }
 
 type counters struct{ turns, running, failed, panics, dead atomic.Int64 }

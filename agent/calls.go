@@ -47,6 +47,9 @@ func (t *turn) calls(ctx context.Context, reply llm.Reply) error {
 		t.said[len(t.said)-1].Outside = res.Untrusted
 		t.loop.answered = t.loop.answered || res.Answered
 		t.loop.tainted = t.loop.tainted || res.Untrusted
+		if len(res.Buttons.Rows) > 0 {
+			t.loop.buttons = res.Buttons
+		}
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -118,9 +121,11 @@ func (t *turn) runTool(ctx context.Context, w *caller, c llm.Call) (out callOutc
 		}
 	}()
 	sc := t.env.scope
-	sc.CallID, sc.Caller, sc.Tainted = t.id+":"+w.id, w, t.loop.tainted
+	sc.CallID, sc.Caller, sc.Heard = t.id+":"+w.id, w, t.heard()
 	res := t.env.kit.Tools.Run(ctx, sc, c.Name, c.Args)
-	return callOutcome{OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered, Untrusted: res.Untrusted}
+	return callOutcome{
+		OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered, Untrusted: res.Untrusted, Buttons: res.Buttons,
+	}
 }
 
 // result makes the message of a call's result, and counts its failure.

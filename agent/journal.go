@@ -46,6 +46,7 @@ type callOutcome struct {
 	Attachments []chat.Attachment `json:"attachments,omitempty"`
 	Answered    bool              `json:"answered,omitempty"`
 	Untrusted   bool              `json:"untrusted,omitempty"`
+	Buttons     tools.Buttons     `json:"buttons,omitzero"`
 }
 
 const (

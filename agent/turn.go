@@ -10,6 +10,7 @@ import (
 	"magpie/agent/llm"
 	"magpie/agent/session"
 	"magpie/chat"
+	"magpie/tools"
 )
 
 // turn is one answer in the making: from the message that begins it to the
@@ -46,6 +47,7 @@ type loop struct {
 	tainted  bool // text from outside was read, or is near in the conversation
 	counted  bool // this attempt stands in the journal
 	again    bool // an empty reply was asked again
+	buttons  tools.Buttons
 	fit      fit
 	partial  partial
 	trouble
@@ -189,6 +191,9 @@ func (t *turn) play(ctx context.Context) error {
 		return err
 	}
 	t.greet(ctx, sess)
+	if t.replied(ctx) {
+		return nil
+	}
 	if t.env.kit.Busy == Interrupt && t.first().Origin == chat.FromPerson {
 		defer t.watch(ctx)()
 	}
@@ -251,6 +256,7 @@ func (t *turn) iterate(ctx context.Context) error {
 				continue
 			}
 			t.answer(reply)
+			t.offer(ctx)
 			return nil
 		}
 		if err := t.calls(ctx, reply); err != nil {

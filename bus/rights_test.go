@@ -101,6 +101,8 @@ func TestRightsOfRoles(t *testing.T) {
 		{"$KV.state.files.k", g + a},
 		{"$KV.state.jobs.k", g + a + c},
 		{"$KV.state.buttons.k", a + c},
+		{"$KV.state.desk.room.rang.k", a + c},
+		{"$KV.state.desk.room.last", a},
 		{"$KV.state.budgets.k", a},
 		{"$KV.state.audit.k", a},
 		{"$KV.state.approvals.k", a},

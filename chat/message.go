@@ -131,6 +131,10 @@ type Outbound struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 	Buttons     [][]Button   `json:"buttons,omitempty"` // rows, under the last part
 	ReplyTo     string       `json:"reply_to,omitempty"`
+	// Mention is the person of a group for whom the message is: the channel puts
+	// them before the text in such a way that the platform tells them. Without
+	// an ID, or where that cannot be, the name stands there.
+	Mention Sender `json:"mention,omitzero"`
 	// Answer, when set, answers a press; Text may be empty then.
 	Answer *Answer `json:"answer,omitempty"`
 	// Final marks the answer of a turn, or of a command: nothing more follows

@@ -15,12 +15,13 @@ type page struct {
 	plan plan
 	rev  uint64
 	due  time.Time // the first slot not dealt with; zero for none
+	over bool
 }
 
 func newPage(j Job, p plan, rev uint64) page {
-	pg := page{job: j, plan: p, rev: rev}
-	if !j.Paused && !j.Over() {
-		pg.due = p.next(j.LastSlot)
+	pg := page{job: j, plan: p, rev: rev, over: j.over(p)}
+	if !j.Paused && !pg.over {
+		pg.due = j.due(p, time.Time{})
 	}
 	return pg
 }
@@ -30,7 +31,7 @@ func (p page) wants(now time.Time) bool {
 	switch {
 	case p.job.Pending != nil:
 		return p.job.Pending.stale(now)
-	case p.job.finished(now):
+	case p.finished(now):
 		return true
 	}
 	return !p.due.IsZero() && !p.due.After(now)
@@ -40,12 +41,15 @@ func (p page) wants(now time.Time) bool {
 type timing struct {
 	schedule Schedule
 	anchor   time.Time
+	nag      time.Time
 	off      bool
 }
 
 func (p page) timing() timing {
-	return timing{schedule: p.job.Schedule, anchor: p.job.Anchor, off: p.job.Paused || p.job.Over()}
+	return timing{schedule: p.job.Schedule, anchor: p.job.Anchor, nag: p.job.nagSlot(), off: p.job.Paused || p.over}
 }
+
+func (p page) finished(now time.Time) bool { return p.over && p.job.served(now) }
 
 // book mirrors the table as its watch tells it.
 type book struct {

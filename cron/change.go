@@ -37,8 +37,11 @@ func (s *Store) change(ctx context.Context, at string, edit func(*Job) error) (J
 	case err == nil:
 		return after, nil
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrCorrupt), errors.Is(err, errSame), errors.Is(err, ErrNotYours),
-		errors.Is(err, ErrOver), errors.Is(err, ErrRunning):
+		errors.Is(err, ErrOver), errors.Is(err, ErrRunning), errors.Is(err, ErrTooMany):
 		return Job{}, err
+	}
+	if input, ok := errors.AsType[*InputError](err); ok {
+		return Job{}, input
 	}
 	return Job{}, fmt.Errorf("change job: %w", err)
 }
@@ -58,22 +61,37 @@ func (s *Store) Pause(ctx context.Context, a chat.Address, id string, by By) (Jo
 }
 
 // Resume lets a paused job go on with the next slot from now; those that
-// passed meanwhile are not made up for. A one-shot whose time has passed is
-// refused with ErrOver and stays paused.
+// passed meanwhile are not made up for. One that has none is refused with
+// ErrOver and stays paused.
 func (s *Store) Resume(ctx context.Context, a chat.Address, id string, by By) (Job, error) {
 	return s.change(ctx, key(a, id), func(j *Job) error {
-		now := s.now()
-		switch at := j.Schedule.At; {
+		switch {
 		case !by.may(*j):
 			return ErrNotYours
-		case j.Over() || j.Paused && !at.IsZero() && !at.After(now):
+		case j.Over():
 			return ErrOver
 		case j.Paused:
-			j.Paused = false
-			j.LastSlot = later(j.LastSlot, now)
+			return j.resume(s.now())
 		}
 		return nil
 	})
+}
+
+// resume lets a paused job go on from now.
+func (j *Job) resume(now time.Time) error {
+	p, err := j.Schedule.plan(j.Anchor, zoneOf)
+	if err != nil {
+		return err
+	}
+	if j.nagSlot().IsZero() && p.next(later(j.LastSlot, now)).IsZero() {
+		return ErrOver
+	}
+	j.Paused = false
+	j.LastSlot = later(j.LastSlot, now)
+	if j.Nagging != nil {
+		j.nagFrom(now)
+	}
+	return nil
 }
 
 // RunNow asks for one delivery besides the schedule, of a paused job too. It

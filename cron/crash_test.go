@@ -137,7 +137,7 @@ func TestRunNowBeforeTheTimeKeepsTheOneShot(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	j := Job{Schedule: Schedule{At: noon}, State: State{LastSlot: noon, Pending: &Pending{Slot: noon.Add(time.Second), Manual: true}}}
-	if j.finished(noon.Add(keepOver * 2)) {
+	if j.Over() && j.served(noon.Add(keepOver*2)) {
 		t.Error("finished while something is on its way")
 	}
 	j.settle(noon, Sent, "")
@@ -279,5 +279,110 @@ func TestRunNowAndResumeAtOddTimes(t *testing.T) {
 	must(t, err)
 	if got.Runs[0].Result != Skipped {
 		t.Errorf("run %+v", got.Runs[0])
+	}
+}
+
+// TestCrashInAChange kills a process after each effect of a change of a job
+// while another one fires it: it is made or not, and the slots come once.
+func TestCrashInAChange(t *testing.T) {
+	changes := map[string]func(s *Store, j Job) error{
+		"update": func(s *Store, j Job) error {
+			_, err := s.Update(context.Background(), home, j.ID, ann, func(j *Job) error { j.Message = "new"; return nil })
+			return err
+		},
+		"skip": func(s *Store, j Job) error {
+			_, _, err := (&world{ctx: context.Background()}).skip(s, j, ann)
+			return err
+		},
+		"restore": func(s *Store, j Job) error {
+			j.Message = "new"
+			_, err := s.Restore(context.Background(), j, ann)
+			return err
+		},
+	}
+	for name, change := range changes {
+		made := 0
+		for effects := range 6 {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "2026-11-21T10:00:30Z")
+				defer w.run(-1)()
+				j := w.add(Job{Schedule: Schedule{Rule: "DTSTART:20261121T100100\nRRULE:FREQ=MINUTELY"}})
+				w.pass(time.Minute)
+				p := &process{w: w, left: effects, cancel: func() {}}
+				err := change(w.storeOn(&flaky{Table: w.table, before: p.of, after: p.of}), j)
+				if err != nil && !errors.Is(err, errDead) {
+					t.Fatal(err)
+				}
+				got := w.get(j)
+				skipped := got.LastSlot.After(w.clock.Now())
+				if err == nil {
+					made++
+					if !skipped && got.Message != "new" {
+						t.Errorf("%s: not made", name)
+					}
+				}
+				w.pass(2 * time.Minute)
+				slots := []string{"11-21 10:01:00", "11-21 10:02:00", "11-21 10:03:00"}
+				if skipped {
+					slots = []string{slots[0], slots[2]}
+				}
+				want(t, w, slots...)
+			})
+		}
+		if made == 0 || made == 6 {
+			t.Errorf("%s was made %d times of 6", name, made)
+		}
+	}
+}
+
+// TestCrashInRestore: put back after Remove, at each step, and again by whoever
+// repeats it.
+func TestCrashInRestore(t *testing.T) {
+	for effects := range 8 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "2026-11-21T10:00:30Z")
+			j := w.add(Job{Schedule: Schedule{Cron: "* * * * *"}})
+			stop := w.run(-1)
+			w.pass(time.Minute)
+			before := w.get(j)
+			must(t, w.store.Remove(w.ctx, home, j.ID, ann))
+			w.pass(time.Minute)
+			p := &process{w: w, left: effects, cancel: func() {}}
+			if _, err := w.storeOn(&flaky{Table: w.table, before: p.of, after: p.of}).Restore(w.ctx, before, ann); err != nil && !errors.Is(err, errDead) {
+				t.Fatal(err)
+			}
+			stop()
+			defer w.run(-1)()
+			w.restore(before)
+			w.restore(before)
+			w.pass(time.Minute)
+			if got := w.sink.slots(); len(got) != 3 || got[1][:14] != "11-21 10:02:00" || got[2] != "11-21 10:03:00" {
+				t.Errorf("killed after %d effects: %q", effects, got)
+			}
+		})
+	}
+}
+
+// TestCrashWhileNagging kills a process after each of its effects around a
+// repeat.
+func TestCrashWhileNagging(t *testing.T) {
+	for effects := range 14 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "2026-11-21T10:00:00Z")
+			j := w.add(Job{Schedule: Schedule{Cron: "1 10 * * *"}, Nag: time.Minute})
+			kill := w.run(effects)
+			w.pass(2*time.Minute + 3*time.Second)
+			kill()
+			defer w.run(-1)()
+			w.pass(62 * time.Second)
+			sum := 0
+			for _, f := range w.sink.all() {
+				sum += 1 + f.Missed
+			}
+			// After a death before it rang, the repeats count from 10:02:03.
+			if n := w.get(j).Nagging; w.sink.all()[0].Nag != 0 || sum != 1+n.Count || n.Count != 2 && (n.Count != 1 || n.Since.Second() != 3) || w.sink.problem != nil {
+				t.Errorf("killed after %d effects: %q, %v", effects, w.sink.slots(), w.sink.problem)
+			}
+		})
 	}
 }

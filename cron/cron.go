@@ -44,14 +44,20 @@ type Job struct {
 	ID      string       `json:"id"` // 10 characters of a–z and 2–7
 	Name    string       `json:"name,omitempty"`
 	Message string       `json:"message"`
-	Addr    chat.Address `json:"addr"`             // where it is delivered
-	Maker   Person       `json:"maker"`            // may change it
-	Direct  bool         `json:"direct,omitempty"` // Addr is a private chat
+	Addr    chat.Address `json:"addr"`  // where it is delivered
+	Maker   Person       `json:"maker"` // may change it
+	// For is whom it is for, when that is not the maker; may change it too.
+	For    Person `json:"for,omitzero"`
+	Direct bool   `json:"direct,omitempty"` // Addr is a private chat
 	// Schedule has a zone once the job is stored.
-	Schedule Schedule  `json:"schedule"`
-	Mode     Mode      `json:"mode"`
-	Misfire  Misfire   `json:"misfire"`
-	Created  time.Time `json:"created"`
+	Schedule Schedule `json:"schedule"`
+	Mode     Mode     `json:"mode"`
+	Misfire  Misfire  `json:"misfire"`
+	// Nag is how often a delivery comes again until Store.Finish; 0 = not.
+	Nag     time.Duration `json:"nag,omitempty"`
+	Created time.Time     `json:"created"`
+	// Hidden jobs are not listed: one says that a question was not answered.
+	Hidden bool `json:"hidden,omitempty"`
 	State
 }
 
@@ -64,6 +70,8 @@ type State struct {
 	Paused   bool      `json:"paused,omitempty"`
 	// Pending is the claim on the slot that is being fired; nil for none.
 	Pending *Pending `json:"pending,omitempty"`
+	// Nagging is there while what was delivered comes again until it is done.
+	Nagging *Nagging `json:"nagging,omitempty"`
 	// Runs are the last MaxRuns slots, the latest at the end.
 	Runs []Run `json:"runs,omitempty"`
 }
@@ -75,6 +83,8 @@ type Pending struct {
 	Missed   int       `json:"missed,omitempty"` // earlier slots that this delivery stands for
 	Late     bool      `json:"late,omitempty"`
 	Manual   bool      `json:"manual,omitempty"` // somebody asked for it; no slot of the schedule
+	Nag      int       `json:"nag,omitempty"`    // the n-th repeat until it is done; no slot of the schedule
+	Quiet    bool      `json:"quiet,omitempty"`  // done or changed while it was on its way: begins no repeats
 	Claimed  time.Time `json:"claimed,omitzero"` // zero: not yet taken by a process
 	Attempts int       `json:"attempts,omitempty"`
 	Err      string    `json:"err,omitempty"` // of the last attempt
@@ -100,6 +110,7 @@ type Run struct {
 	Late    bool          `json:"late,omitempty"`
 	Missed  int           `json:"missed,omitempty"`
 	Manual  bool          `json:"manual,omitempty"`
+	Nag     int           `json:"nag,omitempty"` // as in Pending
 	Err     string        `json:"err,omitempty"`
 	Receipt *chat.Receipt `json:"receipt,omitempty"`
 }
@@ -109,30 +120,53 @@ const (
 	MaxRuns    = 20
 	MaxMessage = 8000 // runes
 	MaxName    = 100  // runes
+	MaxNags    = 30   // repeats of one delivery
 	maxErr     = 300  // runes of an error kept in a run
 	maxRefs    = 8    // message references kept of a receipt
 )
 
 // Over says whether no slot follows any more: a one-shot whose time is dealt
-// with. One that was not delivered stays for a week, so that people see why.
+// with, or a rule whose last one is. One that was not delivered stays for a
+// week, so that people see why.
 func (j Job) Over() bool {
-	return !j.Schedule.At.IsZero() && !j.LastSlot.Before(j.Schedule.At)
+	switch {
+	case !j.nagSlot().IsZero():
+		return false
+	case !j.Schedule.At.IsZero():
+		return !j.LastSlot.Before(j.Schedule.At)
+	case j.Schedule.Rule == "":
+		return false
+	}
+	p, err := j.Schedule.plan(j.Anchor, zoneOf)
+	return err == nil && j.over(p)
+}
+
+// over is Over for who has the plan.
+func (j Job) over(p plan) bool {
+	if p.rule == nil {
+		return j.Over()
+	}
+	return j.nagSlot().IsZero() && p.next(j.LastSlot).IsZero()
 }
 
 // keepOver is how long a one-shot that was not delivered can be looked at.
 const keepOver = 7 * 24 * time.Hour
 
-// finished says whether the job may go: a one-shot that did what it was for,
-// or that nobody asked about for long. One that was sent stays until its outcome
-// is reported.
-func (j Job) finished(now time.Time) bool {
-	if !j.Over() || j.Pending != nil {
+// served says whether a job that is over may go: it did what it was for, or
+// nobody asked about it for long. One that was sent stays until its outcome is
+// reported.
+func (j Job) served(now time.Time) bool {
+	if j.Pending != nil {
 		return false
 	}
 	if now.Sub(j.LastSlot) > keepOver {
 		return true
 	}
-	for _, r := range j.Runs {
+	runs := j.Runs
+	if j.Schedule.Rule != "" {
+		runs = runs[max(0, len(runs)-1):]
+	}
+	for _, r := range runs {
 		if !r.Slot.Before(j.Schedule.At) && (r.Result == Delivered || r.Result == Done) {
 			return true
 		}
@@ -155,11 +189,18 @@ func (j *Job) remember(r Run) {
 func (j *Job) settle(now time.Time, result Result, problem string) {
 	p := *j.Pending
 	j.Pending = nil
-	if !p.Manual && p.Slot.After(j.LastSlot) {
-		j.LastSlot = p.Slot
+	switch {
+	case p.Manual:
+	case p.Nag > 0:
+		j.nagged(p)
+	default:
+		j.LastSlot = later(j.LastSlot, p.Slot)
+		if !p.Quiet && result != Failed {
+			j.nagFrom(later(now, p.Slot))
+		}
 	}
 	j.remember(Run{
-		Slot: p.Slot, Fired: now, Result: result, Late: p.Late, Missed: p.Missed, Manual: p.Manual, Err: cut(problem, maxErr),
+		Slot: p.Slot, Fired: now, Result: result, Late: p.Late, Missed: p.Missed, Manual: p.Manual, Nag: p.Nag, Err: cut(problem, maxErr),
 	})
 }
 

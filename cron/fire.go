@@ -35,7 +35,7 @@ func (s *Scheduler) handle(ctx context.Context, key string) error {
 		return nil
 	}
 	now := s.now()
-	if p.job.finished(now) {
+	if p.finished(now) {
 		return s.remove(ctx, key)
 	}
 	next, step := decide(p.job, p.plan, now, s.since)
@@ -86,7 +86,7 @@ func (s *Scheduler) put(ctx context.Context, key string, rev uint64, j Job) (ok 
 func (s *Scheduler) deliver(ctx context.Context, key string, j Job) error {
 	p := *j.Pending
 	err := s.call(ctx, Fired{
-		ID: SlotID(j.ID, p.Slot), Job: j, Slot: p.Slot, Late: p.Late, Missed: p.Missed, Manual: p.Manual, Attempt: p.Attempts,
+		ID: SlotID(j.ID, p.Slot), Job: j, Slot: p.Slot, Late: p.Late, Missed: p.Missed, Manual: p.Manual, Nag: p.Nag, Attempt: p.Attempts,
 	})
 	if err != nil && ctx.Err() != nil {
 		return nil // stopped in the middle: the claim stays for the next start

@@ -115,7 +115,7 @@ func decide(j Job, p plan, now, since time.Time) (Job, step) {
 	}
 	first, last, count := p.overdue(j.LastSlot, now)
 	if count == 0 {
-		return j, idle
+		return j.repeat(now, since)
 	}
 	if !onTime(last, now, since) && !j.Misfire.allows(now.Sub(last)) {
 		j.LastSlot = last

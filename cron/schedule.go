@@ -5,10 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"magpie/cron/calendar"
 	"magpie/cron/when"
 )
 
-// Schedule says when a job is due. Exactly one of Every, Cron and At is set.
+// Schedule says when a job is due. Exactly one of Every, Cron, At and Rule is
+// set.
 type Schedule struct {
 	// Every is whole seconds, counted from the job's anchor in elapsed time.
 	Every time.Duration `json:"every,omitempty"`
@@ -20,6 +22,8 @@ type Schedule struct {
 	Cron string `json:"cron,omitempty"`
 	// At is a single time.
 	At time.Time `json:"at,omitzero"`
+	// Rule is what calendar.ParseRule reads, meant in Zone.
+	Rule string `json:"rule,omitempty"`
 	// Zone is what when.Zone reads: an IANA name, an offset as UTC+08:00, or
 	// "Local" for the zone of the host.
 	Zone string `json:"zone,omitempty"`
@@ -28,7 +32,7 @@ type Schedule struct {
 // InputError says what is wrong with something that was asked for and what
 // would be right. Its text is for people and models.
 type InputError struct {
-	Field string // "schedule", "every", "cron", "at", "zone", "message", …
+	Field string // "schedule", "every", "cron", "at", "rule", "zone", "message", …
 	Text  string
 }
 
@@ -49,7 +53,7 @@ const (
 // Check returns nil when the schedule can be stored at now, else an
 // *InputError that says what is right.
 func (s Schedule) Check(now time.Time) error {
-	if !s.At.IsZero() && s.Every == 0 && s.Cron == "" {
+	if !s.At.IsZero() && s.Every == 0 && s.Cron == "" && s.Rule == "" {
 		switch {
 		case !s.At.After(now):
 			return wrong("at", "%s has passed; want a time after %s", s.shown(s.At), s.shown(now))
@@ -57,7 +61,10 @@ func (s Schedule) Check(now time.Time) error {
 			return wrong("at", "%s is too far away; want a time within 100 years", s.shown(s.At))
 		}
 	}
-	_, err := s.plan(now, zoneOf)
+	p, err := s.plan(now, zoneOf)
+	if err == nil && p.rule != nil && p.next(now).IsZero() {
+		return wrong("rule", "the rule has no time after %s; want one that has", s.shown(now))
+	}
 	return err
 }
 
@@ -67,6 +74,16 @@ func zoneOf(name string) (*time.Location, error) {
 		return time.UTC, nil
 	}
 	return when.Zone(name)
+}
+
+// canonical is the name that a zone is stored under: Asia/Shanghai for Beijing.
+// One that is not known stays as it is, for Check to refuse.
+func canonical(name string) string {
+	zone, err := zoneOf(name)
+	if err != nil {
+		return name
+	}
+	return zone.String()
 }
 
 // shown writes a time in the schedule's zone, or in UTC when that is unknown.
@@ -83,19 +100,20 @@ type plan struct {
 	every  time.Duration
 	anchor time.Time
 	cron   *when.Cron
+	rule   *calendar.Rule
 	zone   *time.Location
 	at     time.Time
 }
 
 func (s Schedule) plan(anchor time.Time, zoneOf func(string) (*time.Location, error)) (plan, error) {
 	set := 0
-	for _, is := range []bool{s.Every != 0, s.Cron != "", !s.At.IsZero()} {
+	for _, is := range []bool{s.Every != 0, s.Cron != "", !s.At.IsZero(), s.Rule != ""} {
 		if is {
 			set++
 		}
 	}
 	if set != 1 {
-		return plan{}, wrong("schedule", "%d of every, cron and at are given; want exactly one, every of at least 1 second", set)
+		return plan{}, wrong("schedule", "%d of every, cron, at and rule are given; want exactly one, every of at least 1 second", set)
 	}
 	zone, err := zoneOf(s.Zone)
 	if err != nil {
@@ -106,6 +124,11 @@ func (s Schedule) plan(anchor time.Time, zoneOf func(string) (*time.Location, er
 	case s.Cron != "":
 		p.cron, err = parseCron(s.Cron)
 		return p, err
+	case s.Rule != "":
+		if p.rule, err = calendar.ParseRule(s.Rule); err != nil {
+			return plan{}, wrong("rule", "%s", err)
+		}
+		return p, nil
 	case !s.At.IsZero():
 		return p, nil
 	}
@@ -142,6 +165,12 @@ func (p plan) next(after time.Time) time.Time {
 	switch {
 	case p.cron != nil:
 		next, ok := p.cron.Next(after, p.zone)
+		if !ok {
+			return time.Time{}
+		}
+		return next.UTC()
+	case p.rule != nil:
+		next, ok := p.rule.Next(after, p.zone)
 		if !ok {
 			return time.Time{}
 		}
@@ -209,13 +238,13 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Next is the first slot of a job after a time, in UTC: zero when it is paused
-// or over. The error is that of an entry whose schedule cannot be used here,
+// Next is the first slot of a job after a time, or repeat until it is done, in
+// UTC: zero when it is paused or over. The error is that of an entry whose schedule cannot be used here,
 // for instance because the zone is not known on this host. It reads no clock.
 func Next(j Job, after time.Time) (time.Time, error) {
 	p, err := j.Schedule.plan(j.Anchor, zoneOf)
 	if err != nil || j.Paused {
 		return time.Time{}, err
 	}
-	return p.next(later(after, j.LastSlot)), nil
+	return j.due(p, after), nil
 }

@@ -22,6 +22,7 @@ type Fired struct {
 	Late    bool      // it should have come earlier; people are told
 	Missed  int       // earlier slots that this delivery stands for, at most 1000
 	Manual  bool      // RunNow
+	Nag     int       // the n-th repeat of a delivery that is not done; 0 for a slot of the schedule
 	Attempt int       // 1 for the first
 }
 
@@ -201,7 +202,7 @@ func (s *Scheduler) setTimer(key string, p page) {
 		s.timers.drop(key)
 		return
 	}
-	if err := s.timers.set(key, p.plan); err != nil {
+	if err := s.timers.set(key, p); err != nil {
 		// reconcile fires the job nevertheless, later.
 		s.log.Error("job has no timer", "job", key, "err", err)
 	}

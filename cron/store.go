@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"magpie/chat"
+	"magpie/cron/calendar"
 	"magpie/cron/when"
 	"magpie/internal/kv"
 )
@@ -21,7 +22,7 @@ import (
 // Errors of a Store, besides *InputError and ErrCorrupt.
 var (
 	ErrNotFound = errors.New("there is no such job")
-	ErrNotYours = errors.New("only the maker of a job or an admin may change it")
+	ErrNotYours = errors.New("only the maker of a job, whom it is for, or an admin may change it")
 	ErrTooMany  = errors.New("this chat has as many jobs as are allowed; remove some first")
 	ErrRunning  = errors.New("the job is being delivered right now")
 	ErrOver     = errors.New("the time of the job has passed; make a new one")
@@ -74,8 +75,10 @@ type By struct {
 }
 
 func (b By) may(j Job) bool {
-	return b.Admin || b.ID != "" && b.ID == j.Maker.ID && b.Channel == j.Maker.Channel
+	return b.Admin || b.ID != "" && (b.is(j.Maker) || b.is(j.For))
 }
+
+func (p Person) is(o Person) bool { return p.ID == o.ID && p.Channel == o.Channel }
 
 // Add checks and stores a job and returns it as it was stored. ID, Created and
 // State are set by Add; empty Schedule.Zone, Mode and Misfire get the defaults.
@@ -103,6 +106,11 @@ func (s *Store) add(ctx context.Context, j Job, id string) (Job, error) {
 		return Job{}, err
 	}
 	j.ID = id
+	return s.put(ctx, j)
+}
+
+// put stores a job that is not there.
+func (s *Store) put(ctx context.Context, j Job) (Job, error) {
 	if err := s.room(ctx, j.Addr, s.opt.PerChat-1); err != nil {
 		return Job{}, err
 	}
@@ -123,18 +131,33 @@ func (s *Store) add(ctx context.Context, j Job, id string) (Job, error) {
 }
 
 func (s *Store) fill(j Job, now time.Time) (Job, error) {
+	j, err := s.tidy(j)
+	if err != nil {
+		return Job{}, err
+	}
+	j.V, j.Created = Version, now
+	j.State = State{Anchor: now.Truncate(time.Second), LastSlot: now}
+	return j, j.Schedule.Check(now)
+}
+
+// tidy fills in what a job does not say and checks all but its schedule.
+func (s *Store) tidy(j Job) (Job, error) {
 	// A one-shot is never early: a fraction of a second goes up.
 	if at := j.Schedule.At; !at.IsZero() {
 		j.Schedule.At = at.UTC().Add(time.Second - 1).Truncate(time.Second)
 	}
 	j.Schedule.Cron = strings.Join(strings.Fields(j.Schedule.Cron), " ")
-	j.Schedule.Zone = cmp.Or(strings.TrimSpace(j.Schedule.Zone), s.opt.Zone)
+	if r, err := calendar.ParseRule(j.Schedule.Rule); err == nil {
+		j.Schedule.Rule = r.String()
+	}
+	j.Schedule.Zone = canonical(cmp.Or(strings.TrimSpace(j.Schedule.Zone), s.opt.Zone))
 	j.Mode = cmp.Or(j.Mode, Notify)
 	j.Misfire = cmp.Or(j.Misfire, s.opt.Misfire)
 	j.Name = strings.TrimSpace(strings.ToValidUTF8(j.Name, "�"))
 	j.Message = strings.TrimSpace(strings.ToValidUTF8(j.Message, "�"))
-	j.V, j.Created = Version, now
-	j.State = State{Anchor: now.Truncate(time.Second), LastSlot: now}
+	if j.For.is(j.Maker) {
+		j.For = Person{}
+	}
 	switch {
 	case j.Addr.Channel == "" || j.Addr.Chat == "":
 		return Job{}, wrong("addr", "the job has no chat; want a channel and a chat id")
@@ -146,11 +169,14 @@ func (s *Store) fill(j Job, now time.Time) (Job, error) {
 		return Job{}, wrong("name", "the name is longer than %d characters", MaxName)
 	case j.Mode != Notify && j.Mode != Agent:
 		return Job{}, wrong("mode", "%q is no mode; want notify or agent", cut(string(j.Mode), 60))
+	case j.For != (Person{}) && (j.For.ID == "" || j.For.Channel == ""):
+		return Job{}, wrong("for", "it is not said whom the job is for; want a channel and an id")
+	case j.Nag != 0 && (j.Nag < minNag || j.Nag > maxNag || j.Nag%time.Second != 0):
+		return Job{}, wrong("nag", "to come again every %s is not possible; want whole seconds, from 1 minute to 24 hours", j.Nag)
+	case j.Nag != 0 && j.Mode != Notify:
+		return Job{}, wrong("nag", "a task does not come again until it is done; want a reminder, or a schedule that repeats")
 	}
-	if err := j.Misfire.check(); err != nil {
-		return Job{}, err
-	}
-	return j, j.Schedule.Check(now)
+	return j, j.Misfire.check()
 }
 
 // PerChat is how many jobs a chat may have.
@@ -168,7 +194,7 @@ func (s *Store) room(ctx context.Context, a chat.Address, limit int) error {
 	}
 	count := len(damaged)
 	for _, j := range jobs {
-		if !j.Over() {
+		if !j.Over() && !j.Hidden {
 			count++
 		}
 	}

@@ -80,7 +80,7 @@ func TestNothingIsStoredOfWhatIsWrong(t *testing.T) {
 		{"a span without its policy", "misfire", func(j *Job) { j.Misfire.Within = time.Minute }},
 		{"0 seconds", "schedule", func(j *Job) { j.Schedule = Schedule{} }},
 		{"past", "at", func(j *Job) { j.Schedule = Schedule{At: noon.Add(-time.Minute)} }},
-		{"zone", "zone", func(j *Job) { j.Schedule.Zone = "Beijing" }},
+		{"zone", "zone", func(j *Job) { j.Schedule.Zone = "Atlantis/Nowhere" }},
 		{"expression", "cron", func(j *Job) { j.Schedule = Schedule{Cron: "9 o'clock"} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,6 +102,25 @@ func TestNothingIsStoredOfWhatIsWrong(t *testing.T) {
 	d.Message, d.Name = strings.Repeat("药", MaxMessage), strings.Repeat("名", MaxName)
 	if _, err := s.Add(t.Context(), d); err != nil {
 		t.Errorf("at the limit: %v", err)
+	}
+}
+
+// A zone is stored under its one name, however it was called.
+func TestZoneIsStoredByItsName(t *testing.T) {
+	s, _ := testStore(t, nil)
+	for said, want := range map[string]string{
+		"Beijing": "Asia/Shanghai", " 北京 ": "Asia/Shanghai", "asia/tokyo": "Asia/Tokyo", "UTC+8": "UTC+08:00", "Local": "Local", "Europe/Berlin": "Europe/Berlin",
+	} {
+		d := draft()
+		d.Schedule.Zone = said
+		j, err := s.Add(t.Context(), d)
+		if err != nil || j.Schedule.Zone != want {
+			t.Errorf("%q is stored as %q, %v, want %q", said, j.Schedule.Zone, err, want)
+			continue
+		}
+		if stored, err := s.Get(t.Context(), j.Addr, j.ID); err != nil || stored.Schedule.Zone != want {
+			t.Errorf("%q is read as %q, %v", said, stored.Schedule.Zone, err)
+		}
 	}
 }
 

@@ -41,10 +41,10 @@ func (t *timers) stop() error {
 }
 
 // set starts the timer of a job anew from what the clock says now.
-func (t *timers) set(key string, p plan) error {
+func (t *timers) set(key string, p page) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	beat := &beat{plan: p, now: func() time.Time { return wallTime(t.clock) }}
+	beat := &beat{plan: p.plan, nag: p.job.nagSlot(), now: func() time.Time { return wallTime(t.clock) }}
 	define := gocron.CronJob("", false) // beat takes the place of the expression
 	task := gocron.NewTask(t.look, key)
 	var job gocron.Job
@@ -76,11 +76,12 @@ func (t *timers) drop(key string) {
 // wallTime is what the clock shows. A monotonic part would hide steps.
 func wallTime(c clockwork.Clock) time.Time { return c.Now().UTC().Round(0) }
 
-// beat gives gocron the slots of a plan. It is never asked for one that
+// beat gives gocron the slots of a plan and the next repeat. It is never asked for one that
 // passed, and always has an answer: gocron walks from slot to slot until one
 // lies ahead, without end where there is none.
 type beat struct {
 	plan plan
+	nag  time.Time // one more slot
 	now  func() time.Time
 }
 
@@ -95,8 +96,12 @@ func (b *beat) IsValid(string, *time.Location, time.Time) error { return nil }
 // Next implements gocron.Cron.
 func (b *beat) Next(last time.Time) time.Time {
 	last = later(last, b.now())
-	if next := b.plan.next(last); !next.IsZero() {
-		return next
+	next := b.plan.next(last)
+	switch {
+	case b.nag.After(last) && (next.IsZero() || b.nag.Before(next)):
+		return b.nag
+	case next.IsZero():
+		return last.Add(never)
 	}
-	return last.Add(never)
+	return next
 }

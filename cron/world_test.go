@@ -221,6 +221,11 @@ func (f *flaky) Update(ctx context.Context, key string, value []byte, rev uint64
 	return n, err
 }
 
+func (f *flaky) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (n uint64, err error) {
+	err = f.do("create", key, func() error { n, err = f.Table.Create(ctx, key, value, ttl); return err })
+	return n, err
+}
+
 func (f *flaky) Delete(ctx context.Context, key string) error {
 	return f.do("delete", key, func() error { return f.Table.Delete(ctx, key) })
 }

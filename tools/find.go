@@ -63,6 +63,9 @@ func (e *Executor) arguments(next handler) handler {
 		}
 		c.values = values
 		violations := rename(values, c.entry.names)
+		if m, ok := as[Mender](c.entry.tool); ok {
+			m.Mend(values)
+		}
 		(&caster{root: c.entry.schema}).cast(c.entry.schema, values, 0)
 		if err := validate(c.entry.schema, values, violations); err != nil {
 			return Result{}, err

@@ -51,6 +51,7 @@ type extras struct {
 	stamp    func(ctx context.Context, sc Scope, args json.RawMessage) (string, bool)
 	stays    func(sc Scope, args json.RawMessage) bool
 	judge    func(args json.RawMessage) error
+	mend     func(args map[string]any)
 }
 
 // WithSubject makes the tool a Subjecter.
@@ -78,6 +79,11 @@ func WithStays(fn func(sc Scope, args json.RawMessage) bool) Option {
 // WithJudge makes the tool a Judge.
 func WithJudge(fn func(args json.RawMessage) error) Option {
 	return func(e *extras) { e.judge = fn }
+}
+
+// WithMend makes the tool a Mender.
+func WithMend(fn func(args map[string]any)) Option {
+	return func(e *extras) { e.mend = fn }
 }
 
 type typed struct {
@@ -123,6 +129,13 @@ func (t *typed) Judge(args json.RawMessage) error {
 		return nil
 	}
 	return t.judge(args)
+}
+
+// Mend implements Mender.
+func (t *typed) Mend(args map[string]any) {
+	if t.mend != nil {
+		t.mend(args)
+	}
 }
 
 // Spec implements Tool.

@@ -132,6 +132,13 @@ type Judge interface {
 	Judge(args json.RawMessage) error
 }
 
+// Mender is a Tool that puts right, before they are checked, arguments that
+// models often get wrong in a way that leaves no doubt. Names are canonical by
+// then; numbers are json.Number.
+type Mender interface {
+	Mend(args map[string]any)
+}
+
 // risky says whether a call could carry out of the chat what a text from
 // outside wishes: it runs commands, acts on others than the current chat, or
 // changes a skill, which later turns would take for instructions.

@@ -105,13 +105,13 @@ func TestTaintedTurnAsks(t *testing.T) {
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			a, c := &asked{}, &caller{}
-			res := taintable(t, a, k.rules...).Run(t.Context(), tools.Scope{Tainted: k.tainted, Caller: c}, k.tool, k.args)
+			res := taintable(t, a, k.rules...).Run(t.Context(), tools.Scope{Heard: tools.Heard{Tainted: k.tainted}, Caller: c}, k.tool, k.args)
 			if !res.OK || a.n != k.want || c.waited != k.want {
 				t.Errorf("asked %d times, waited %d, want %d; %+v", a.n, c.waited, k.want, res)
 			}
 		})
 	}
-	res := taintable(t, nil).Run(t.Context(), tools.Scope{Tainted: true}, "exec", `{}`)
+	res := taintable(t, nil).Run(t.Context(), tools.Scope{Heard: tools.Heard{Tainted: true}}, "exec", `{}`)
 	if res.OK || res.Err != tools.Permission {
 		t.Errorf("nobody to ask: %+v", res)
 	}

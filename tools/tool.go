@@ -78,9 +78,20 @@ type Scope struct {
 	Lang    string         // of the chat: "en" or "zh"
 	Depth   int            // 0 = a person's turn, 1 = a subagent's
 	FromJob bool           // the turn was started by a job
-	Tainted bool           // the turn has read text from outside, or follows one that has
+	Heard
 	// Caller is the turn that waits for the call; nil: nobody does.
 	Caller Caller
+}
+
+// Heard is what a turn has been told so far.
+type Heard struct {
+	// Said is what the person has written: the message that started the turn and
+	// those that joined it, a line each. "" in the turn of a job or a task.
+	Said string
+	// Reply is the platform's id of the bot's message that the latest of them
+	// replies to; "" none.
+	Reply   string
+	Tainted bool // the turn has read text from outside, or follows one that has
 }
 
 // Place is where events about the call belong: the chat, but for a subagent,
@@ -124,6 +135,21 @@ type Result struct {
 	// Answered is true when the call has sent the current chat its answer, so
 	// that the turn's final text need not be sent.
 	Answered bool
+	// Buttons stand under the turn's answer, if no later call brings others.
+	Buttons Buttons
+}
+
+// Buttons are what a tool offers to press, row by row. The action of that name
+// is told what a pressed one holds.
+type Buttons struct {
+	Action string     `json:"action"`
+	Rows   [][]Button `json:"rows"`
+}
+
+// Button is one of them.
+type Button struct {
+	Label string
+	Press string
 }
 
 // ErrorKind classifies a failed call.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"magpie/chat"
@@ -27,6 +28,9 @@ type Spec struct {
 	Once bool
 	// Action is the name of what a press does.
 	Action string
+	// Lang is the language of the labels, and so of what a press leads to; "" =
+	// that of the chat.
+	Lang string
 }
 
 // Choice is one button: what it shows and what its action is told.
@@ -52,6 +56,9 @@ type Pressed struct {
 type Result struct {
 	Notice string // short, plain, for the one who pressed
 	Text   string // CommonMark for the chat; "" = no message
+	// Rows are buttons under Text: with the same action, for those who may press
+	// the present ones.
+	Rows [][]Choice
 }
 
 // Action does what a button is for. On an error the press does not count and
@@ -111,6 +118,8 @@ type press struct {
 	Done   bool
 	Notice string `json:",omitempty"`
 	Text   string `json:",omitempty"`
+	// Buttons stand under Text.
+	Buttons [][]chat.Button `json:",omitempty"`
 }
 
 // rememberPresses bounds how many presses of buttons that are not Once are
@@ -142,6 +151,21 @@ func (r *Registry) Make(ctx context.Context, spec Spec, choices []Choice) ([]cha
 		made[i] = chat.Button{Label: c.Label, Data: fmt.Sprintf("%s%s:%d", prefix, id, i)}
 	}
 	return made, nil
+}
+
+// MakeRows is Make for buttons in rows.
+func (r *Registry) MakeRows(ctx context.Context, spec Spec, rows [][]Choice) ([][]chat.Button, error) {
+	made, err := r.Make(ctx, spec, slices.Concat(rows...))
+	if err != nil {
+		return nil, err
+	}
+	var out [][]chat.Button
+	for _, row := range rows {
+		if len(row) > 0 {
+			out, made = append(out, made[:len(row):len(row)]), made[len(row):]
+		}
+	}
+	return out, nil
 }
 
 // lifetime is how long an entry stays: a second longer than its buttons,

@@ -301,3 +301,38 @@ func FuzzPress(f *testing.F) {
 		}
 	})
 }
+
+// What a press leads to may be pressed in its turn: by the same people, once,
+// and made once however often the first press is delivered.
+func TestRowsAfterAPress(t *testing.T) {
+	runs := 0
+	r := buttons.New(new(kv.Memory), &buttons.Options{Actions: map[string]buttons.Action{
+		"reminder": func(_ context.Context, p buttons.Pressed) (buttons.Result, error) {
+			if runs++; p.Choice.Payload == "undo" {
+				return buttons.Result{Notice: "back"}, nil
+			}
+			return buttons.Result{Text: "removed", Rows: [][]buttons.Choice{{{Label: "Undo", Payload: "undo"}}, {}, {{Label: "Other"}, {Label: "Last"}}}}, nil
+		},
+	}})
+	made, err := r.MakeRows(t.Context(), buttons.Spec{Addr: room, Once: true, Action: "reminder", Senders: []string{"ann"}}, [][]buttons.Choice{yesNo})
+	if err != nil || len(made) != 1 || len(made[0]) != 2 {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	first := press(t, r, nil, pressed("1", "ann", made[0][0].Data))
+	if len(first.Buttons) != 2 || len(first.Buttons[0]) != 1 || len(first.Buttons[1]) != 2 || first.Buttons[1][1].Label != "Last" || first.Text != "removed" {
+		t.Fatalf("the press leads to %+v", first)
+	}
+	if d := cmp.Diff(first, press(t, r, nil, pressed("1", "ann", made[0][0].Data))); d != "" || runs != 1 {
+		t.Errorf("the same press again: %s, %d runs", d, runs)
+	}
+	undo := first.Buttons[0][0].Data
+	if out := press(t, r, nil, pressed("2", "bob", undo)); out.Verdict != buttons.Foreign {
+		t.Errorf("somebody else: %+v", out)
+	}
+	if out := press(t, r, nil, pressed("3", "ann", undo)); out.Verdict != buttons.Done || out.Answer.Notice != "back" || out.Answer.Message != "77" {
+		t.Errorf("undo: %+v", out)
+	}
+	if out := press(t, r, nil, pressed("4", "ann", first.Buttons[1][0].Data)); out.Verdict != buttons.Used {
+		t.Errorf("after undo: %+v", out)
+	}
+}

@@ -1,6 +1,7 @@
 package buttons
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Outcome struct {
 	// use it takes them away.
 	Answer chat.Answer
 	Text   string // for the chat, "" none
+	// Buttons stand under Text.
+	Buttons [][]chat.Button
 	// Err is the action's, when Failed; for the log.
 	Err error
 }
@@ -56,12 +59,11 @@ func (r *Registry) Press(ctx context.Context, in chat.Inbound, lang string, say 
 	}
 	var won press
 	var choice Choice
-	var action string
-	var once bool
+	var spec Spec
 	err := r.change(ctx, id, func(g *group) (err error) {
 		won, err = g.claim(in, index)
 		if err == nil {
-			choice, action, once = g.Choices[won.Choice], g.Action, g.Once
+			choice, spec = g.Choices[won.Choice], g.Spec
 		}
 		return err
 	})
@@ -72,17 +74,19 @@ func (r *Registry) Press(ctx context.Context, in chat.Inbound, lang string, say 
 		return Outcome{}, err
 	}
 	if !won.Done {
-		p := Pressed{ID: in.ID, In: in, Choice: choice, Lang: lang, Say: say}
-		result, err := r.run(ctx, action, p)
-		if err != nil {
+		p := Pressed{ID: in.ID, In: in, Choice: choice, Lang: cmp.Or(spec.Lang, lang), Say: say}
+		won.Done = true
+		if err := r.run(ctx, spec, p, &won); err != nil {
 			return r.giveBack(ctx, id, in, lang, err)
 		}
-		if won, err = r.note(ctx, id, won, result); err != nil {
+		if err := r.note(ctx, id, won); err != nil {
 			return Outcome{}, err
 		}
 	}
-	out := Outcome{Verdict: Done, Text: won.Text, Answer: chat.Answer{Press: in.Press.ID, Notice: won.Notice}}
-	if once {
+	out := Outcome{
+		Verdict: Done, Text: won.Text, Buttons: won.Buttons, Answer: chat.Answer{Press: in.Press.ID, Notice: won.Notice},
+	}
+	if spec.Once {
 		out.Answer.Message = in.Press.Message
 	}
 	return out, nil
@@ -116,17 +120,25 @@ func (g *group) find(id string) int {
 	return slices.IndexFunc(g.Presses, func(p press) bool { return p.ID == id })
 }
 
-func (r *Registry) run(ctx context.Context, name string, p Pressed) (Result, error) {
-	action := r.actions[name]
+// run does what a button is for and writes down what came of it.
+func (r *Registry) run(ctx context.Context, spec Spec, p Pressed, won *press) error {
+	action := r.actions[spec.Action]
 	if action == nil { // made by a newer or older program
-		return Result{}, fmt.Errorf("unknown action %q", name)
+		return fmt.Errorf("unknown action %q", spec.Action)
 	}
-	return action(ctx, p)
+	result, err := action(ctx, p)
+	if err != nil {
+		return err
+	}
+	won.Notice, won.Text = result.Notice, result.Text
+	if won.Text != "" && len(result.Rows) > 0 {
+		won.Buttons, err = r.MakeRows(ctx, spec, result.Rows)
+	}
+	return err
 }
 
 // note remembers the result of a press, for when it is delivered again.
-func (r *Registry) note(ctx context.Context, id string, p press, result Result) (press, error) {
-	p.Done, p.Notice, p.Text = true, result.Notice, result.Text
+func (r *Registry) note(ctx context.Context, id string, p press) error {
 	err := r.change(ctx, id, func(g *group) error {
 		if i := g.find(p.ID); i >= 0 {
 			g.Presses[i] = p
@@ -134,9 +146,9 @@ func (r *Registry) note(ctx context.Context, id string, p press, result Result) 
 		return nil
 	})
 	if errors.Is(err, errExpired) {
-		err = nil // it ended while the action ran: nobody can press again anyway
+		return nil // it ended while the action ran: nobody can press again anyway
 	}
-	return p, err
+	return err
 }
 
 // giveBack makes room for another press after the action has failed.

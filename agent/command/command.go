@@ -113,6 +113,8 @@ type request struct {
 	args string
 	set  settings.Settings
 	lang string
+	rows [][]chat.Button // under the answer
+	file []chat.Attachment
 }
 
 // follow finds the chat's language.
@@ -152,7 +154,7 @@ func (s *Set) Handle(ctx context.Context, d chat.Delivery, c Chat) (chat.Outboun
 		return chat.Outbound{}, false, fmt.Errorf("command /%s: %w", word, err)
 	}
 	out := s.outbound(d)
-	out.Text = text
+	out.Text, out.Buttons, out.Attachments = text, r.rows, r.file
 	return out, text != "", nil
 }
 

@@ -16,13 +16,22 @@ import (
 // Reminders keeps the reminders and jobs of chats. It answers in the asker's
 // language, also why something cannot be; an error is a failure of its own.
 type Reminders interface {
-	// Remind makes a job of a time and what is to be said then; task: what is to
-	// be done by the agent.
-	Remind(ctx context.Context, a Asker, text string, task bool) (string, error)
-	List(ctx context.Context, a Asker) (string, error)
-	// Change does "remove", "pause", "resume" or "run" to the job that ref
-	// means: a number of the list, an id, or words of its text.
-	Change(ctx context.Context, a Asker, action, ref string) (string, error)
+	// Remind makes a job of a time and what is to be said then, or does what else
+	// the text wants of the reminders; task: what is to be done by the agent.
+	Remind(ctx context.Context, a Asker, text string, task bool) (Reply, error)
+	List(ctx context.Context, a Asker) (Reply, error)
+	// Change does what the verb says to the job that rest means: a number of the
+	// list, an id, or words of its text, with the new time, text or name behind
+	// it. The verbs are "remove", "pause", "resume", "run", "skip", "done", "undo",
+	// "move", "snooze", "rename" and "text"; "export" gives all as a calendar file.
+	Change(ctx context.Context, a Asker, verb, rest string) (Reply, error)
+}
+
+// Reply is an answer with what stands under it.
+type Reply struct {
+	Text    string
+	Buttons [][]chat.Button
+	Files   []chat.Attachment
 }
 
 // Asker is who asks for a reminder.
@@ -49,6 +58,14 @@ func verbs() [][]string {
 		{"pause", "stop", "暂停", "停止"},
 		{"resume", "continue", "恢复", "继续"},
 		{"run", "now", "执行", "运行"},
+		{"skip", "跳过"},
+		{"done", "完成"},
+		{"undo", "撤销", "撤回"},
+		{"move", "change", "reschedule", "改到", "改时间", "改为", "移到"},
+		{"snooze", "postpone", "推迟", "延后", "稍后"},
+		{"rename", "name", "改名", "重命名"},
+		{"text", "edit", "改内容", "内容"},
+		{"export", "导出"},
 	}
 }
 
@@ -70,7 +87,7 @@ func verbIn(verbs [][]string, text string) (verb, rest string) {
 		for _, name := range names {
 			number, ok := strings.CutPrefix(word, name)
 			if ok && name[0] >= utf8.RuneSelf && strings.Trim(number, "0123456789#") == "" {
-				return names[0], strings.TrimSpace(number + " " + rest)
+				return names[0], strings.TrimSpace(number + " " + strings.TrimSpace(rest))
 			}
 		}
 	}
@@ -102,9 +119,15 @@ func runRemind(ctx context.Context, s *Set, r *request) (string, error) {
 	case verb == "list" && rest == "":
 		return s.listReminders(ctx, r)
 	case verb != "" && verb != "list" && verb != "add" && verb != "task" && isRef(rest):
-		return s.ports.Reminders.Change(ctx, s.asker(r), verb, rest)
+		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), verb, rest))
 	}
-	return s.ports.Reminders.Remind(ctx, s.asker(r), r.args, false)
+	return r.show(s.ports.Reminders.Remind(ctx, s.asker(r), r.args, false))
+}
+
+// show is the text of an answer; what stands under it goes with it.
+func (r *request) show(reply Reply, err error) (string, error) {
+	r.rows, r.file = reply.Buttons, reply.Files
+	return reply.Text, err
 }
 
 // isRef says whether a text is a number or an id.
@@ -140,10 +163,10 @@ func (s *Set) manage(ctx context.Context, r *request) (string, error) {
 	case verb == "list":
 		return s.listReminders(ctx, r)
 	case verb == "" && nearVerb(word) != "":
-		return fmt.Sprintf(r.pick("I do not know %s. Did you mean `%s`? There are list, add, task, remove, pause, resume and run.",
-			"没有 %s 这个操作。您是想用 `%s` 吗？可用：列表、添加、任务、删除、暂停、恢复、执行。"), code(cut(word)), nearVerb(word)), nil
+		return fmt.Sprintf(r.pick("I do not know %s. Did you mean `%s`? There are list, add, task, remove, pause, resume, run, skip, done, undo, move, snooze, rename and text.",
+			"没有 %s 这个操作。你是想用 `%s` 吗？可用：列表、添加、任务、删除、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容。"), code(cut(word)), nearVerb(word)), nil
 	case verb != "" && verb != "add" && verb != "task":
-		return s.ports.Reminders.Change(ctx, s.asker(r), verb, rest)
+		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), verb, rest))
 	}
 	if rest == "" {
 		return r.pick("When, and what? For example `/cron add every day at 09:00 take the pills`.", "什么时候，什么内容？例如 `/定时 添加 每天 09:00 吃药`。"), nil
@@ -153,14 +176,14 @@ func (s *Set) manage(ctx context.Context, r *request) (string, error) {
 	if verb == "task" {
 		a.Prefix = r.pick("/cron task", "/定时 任务")
 	}
-	return s.ports.Reminders.Remind(ctx, a, rest, verb == "task")
+	return r.show(s.ports.Reminders.Remind(ctx, a, rest, verb == "task"))
 }
 
 func (s *Set) listReminders(ctx context.Context, r *request) (string, error) {
-	text, err := s.ports.Reminders.List(ctx, s.asker(r))
+	text, err := r.show(s.ports.Reminders.List(ctx, s.asker(r)))
 	if err != nil {
 		return "", err
 	}
-	return text + r.pick("\n\n`/reminders remove 1` takes one away; pause, resume and run work the same. `/remind in 20 minutes to stretch` makes one.",
-		"\n\n`/提醒列表 删除 1` 可删除；暂停、恢复、执行用法相同。`/提醒 20分钟后休息一下` 新建。"), nil
+	return text + r.pick("\n\n`/reminders remove 1` takes one away, `/reminders move 1 tomorrow at 9` gives it another time; pause, resume, skip and snooze work the same. `/remind in 20 minutes to stretch` makes one.",
+		"\n\n`/提醒列表 删除 1` 可删除，`/提醒列表 改到 1 明天上午9点` 可改时间；暂停、恢复、跳过、推迟用法相同。`/提醒 20分钟后休息一下` 新建。"), nil
 }

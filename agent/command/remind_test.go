@@ -10,6 +10,7 @@ import (
 
 	"magpie/agent/command"
 	"magpie/agent/settings"
+	"magpie/chat"
 	"magpie/internal/kv"
 )
 
@@ -19,18 +20,20 @@ type diary struct {
 	err   error
 }
 
-func (d *diary) note(a command.Asker, format string, args ...any) (string, error) {
+func (d *diary) note(a command.Asker, format string, args ...any) (command.Reply, error) {
 	d.asked = append(d.asked, fmt.Sprintf("%s %s %s admin=%v: ", a.Delivery.From.ID, a.Zone, a.Lang, a.Admin)+fmt.Sprintf(format, args...))
-	return "done " + a.Prefix, d.err
+	return command.Reply{Text: "done " + a.Prefix, Buttons: [][]chat.Button{{{Label: "Undo", Data: "b:1"}}}}, d.err
 }
 
-func (d *diary) Remind(_ context.Context, a command.Asker, text string, task bool) (string, error) {
+func (d *diary) Remind(_ context.Context, a command.Asker, text string, task bool) (command.Reply, error) {
 	return d.note(a, "remind %q task=%v", text, task)
 }
 
-func (d *diary) List(_ context.Context, a command.Asker) (string, error) { return d.note(a, "list") }
+func (d *diary) List(_ context.Context, a command.Asker) (command.Reply, error) {
+	return d.note(a, "list")
+}
 
-func (d *diary) Change(_ context.Context, a command.Asker, action, ref string) (string, error) {
+func (d *diary) Change(_ context.Context, a command.Asker, action, ref string) (command.Reply, error) {
 	return d.note(a, "%s %q", action, ref)
 }
 
@@ -66,6 +69,24 @@ func TestReminders(t *testing.T) {
 		{"/cron resume 1", `resume "1"`, "done"},
 		{"/定时 执行 1", `run "1"`, "done"},
 		{"/cron remove", `remove ""`, "done"},
+		{"/reminders move 2 to 5pm", `move "2 to 5pm"`, "done"},
+		{"/提醒列表 改到 2 下午五点", `move "2 下午五点"`, "done"},
+		{"/reminders snooze", `snooze ""`, "done"},
+		{"/提醒列表 推迟2 10分钟", `snooze "2 10分钟"`, "done"},
+		{"/reminders rename 2 Tea", `rename "2 Tea"`, "done"},
+		{"/提醒列表 改名 2 茶", `rename "2 茶"`, "done"},
+		{"/reminders text 2 buy oat milk", `text "2 buy oat milk"`, "done"},
+		{"/reminders skip 1", `skip "1"`, "done"},
+		{"/提醒列表 跳过1", `skip "1"`, "done"},
+		{"/reminders undo", `undo ""`, "done"},
+		{"/提醒列表 撤销", `undo ""`, "done"},
+		{"/reminders export", `export ""`, "done"},
+		{"/提醒列表 导出", `export ""`, "done"},
+		{"/cron done 1", `done "1"`, "done"},
+		{"/reminders delete all", `remove "all"`, "done"},
+		{"/remind skip 2", `skip "2"`, "done"},
+		{"/remind move 2 to 5pm", `remind "move 2 to 5pm" task=false`, "done"},
+		{"/cron snoze 1", "", "Did you mean `snooze`"},
 		{"/cron add", "", "/cron add every day"},
 		{"/cron remvoe 1", "", "Did you mean `remove`"},
 		{"/cron pasue 1", "", "Did you mean `pause`"},
@@ -99,6 +120,17 @@ func TestRemindersKnowTheChat(t *testing.T) {
 	for _, said := range []string{"/remind in 1 hour tea", "/reminders", "/cron remove 1"} {
 		if _, _, err := f.set.Handle(t.Context(), f.delivery(said, "joe", ""), f.room); !errors.Is(err, d.err) {
 			t.Errorf("%s: %v", said, err)
+		}
+	}
+}
+
+func TestButtonsUnderAReply(t *testing.T) {
+	f := newFixture(t)
+	f.set = command.New(command.Ports{Settings: f.store, Reminders: &diary{}}, nil)
+	for _, said := range []string{"/remind in 1 hour tea", "/reminders", "/reminders remove 1", "/cron task in 1 hour tea"} {
+		out, _, err := f.set.Handle(t.Context(), f.delivery(said, "joe", ""), f.room)
+		if err != nil || len(out.Buttons) != 1 || out.Buttons[0][0].Label != "Undo" {
+			t.Errorf("%s: %+v, %v", said, out, err)
 		}
 	}
 }

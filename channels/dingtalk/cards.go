@@ -194,6 +194,9 @@ func (d *desk) opening(ctx context.Context, msg chat.Outbound, list string) open
 			d.t.deps.Log.Debug("a card mentions nobody", "err", err)
 		}
 		with.asker = s.asker(msg.ReplyTo)
+		if msg.Mention != (chat.Sender{}) {
+			with.asker.Staff, with.asker.Name = channels.Mentioned(msg)
+		}
 	}
 	return with
 }

@@ -116,10 +116,13 @@ func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound)
 	const op = "sendBySession"
 	body := map[string]any{"msgtype": "markdown"}
 	staff := s.sender(msg.ReplyTo)
+	if msg.Mention != (chat.Sender{}) {
+		staff, _ = channels.Mentioned(msg)
+	}
 	if staff != "" {
 		body["at"] = map[string]any{"atUserIds": []string{staff}}
 	}
-	body["markdown"] = map[string]string{"title": title(msg.Text), "text": mentioning(staff, markdown(msg.Text))}
+	body["markdown"] = map[string]string{"title": title(msg.Text), "text": mentioning(staff, named(staff, msg, markdown(msg.Text)))}
 	var got struct {
 		Key string `json:"processQueryKey"`
 	}
@@ -132,7 +135,7 @@ func (t *DingTalk) viaSession(ctx context.Context, s session, msg chat.Outbound)
 	}
 	t.deps.Log.Warn("dingtalk refused the markdown, sending plain text", "err", err)
 	delete(body, "markdown")
-	body["msgtype"], body["text"] = "text", map[string]string{"content": mentioning(staff, plain(msg.Text))}
+	body["msgtype"], body["text"] = "text", map[string]string{"content": mentioning(staff, named(staff, msg, plain(msg.Text)))}
 	err = post()
 	return got.Key, err
 }
@@ -152,12 +155,20 @@ func mentioning(staff, text string) string {
 	return "@" + staff + " " + text
 }
 
-// viaRobot sends by the robot API, plain when Markdown is refused.
+// named is a text with the name of whom it is for, if nobody is mentioned.
+func named(staff string, msg chat.Outbound, text string) string {
+	if staff != "" {
+		return text
+	}
+	return channels.Named(msg, text)
+}
+
+// viaRobot sends by the robot API, which mentions nobody; plain when Markdown is refused.
 func (t *DingTalk) viaRobot(ctx context.Context, to target, msg chat.Outbound) (chat.MessageRef, error) {
-	id, err := t.robot(ctx, to, "sampleMarkdown", map[string]string{"title": title(msg.Text), "text": markdown(msg.Text)})
+	id, err := t.robot(ctx, to, "sampleMarkdown", map[string]string{"title": title(msg.Text), "text": named("", msg, markdown(msg.Text))})
 	if badMarkup(err) {
 		t.deps.Log.Warn("dingtalk refused the markdown, sending plain text", "err", err)
-		id, err = t.robot(ctx, to, "sampleText", map[string]string{"content": plain(msg.Text)})
+		id, err = t.robot(ctx, to, "sampleText", map[string]string{"content": named("", msg, plain(msg.Text))})
 	}
 	if err != nil {
 		return chat.MessageRef{}, err

@@ -80,13 +80,31 @@ func (d *Discord) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef,
 
 func (d *Discord) envelope(msg chat.Outbound) create {
 	c := create{
-		Content: d.render(msg.Text), Mentions: nobody(), Components: components(msg.Buttons), EnforceUnique: true, Flags: d.flags(),
+		Content: d.mentioning(msg, msg.Text), Mentions: called(msg), Components: components(msg.Buttons), EnforceUnique: true, Flags: d.flags(),
 	}
 	if msg.ReplyTo != "" {
 		gone := false // a quoted message that was deleted is no reason not to answer
 		c.Reference = &discordgo.MessageReference{MessageID: msg.ReplyTo, FailIfNotExists: &gone}
 	}
 	return c
+}
+
+// called are those whom a message may ping: whom it is for.
+func called(msg chat.Outbound) *discordgo.MessageAllowedMentions {
+	m := nobody()
+	if id, _ := channels.Mentioned(msg); id != "" {
+		m.Users = []string{id}
+	}
+	return m
+}
+
+// mentioning renders a text of a message behind whom that is for.
+func (d *Discord) mentioning(msg chat.Outbound, text string) string {
+	text = d.render(text)
+	if id, _ := channels.Mentioned(msg); id != "" {
+		return "<@" + id + "> " + text
+	}
+	return channels.Named(msg, text)
 }
 
 // render writes a text for Discord. Links have no previews unless they are
@@ -125,7 +143,7 @@ func (d *Discord) post(ctx context.Context, msg chat.Outbound, c create, files [
 	}
 	if len(c.Components) > 0 && badField(err, "components") {
 		d.deps.Log.Warn("discord refused the buttons, writing them out", "err", err)
-		c.Components, c.Content = nil, d.render(written(msg))
+		c.Components, c.Content = nil, d.mentioning(msg, written(msg))
 		ref, err = send()
 	}
 	if msg.Addr.Thread != "" && said(err, codeUnknownChannel, codeLocked, codeArchived) {

@@ -275,7 +275,7 @@ func (j *job) message(n int, s step) chat.Outbound {
 	msg.Text = s.text
 	msg.Attachments, msg.Answer, msg.Buttons = nil, nil, nil
 	if !s.reply {
-		msg.ReplyTo = ""
+		msg.ReplyTo, msg.Mention = "", chat.Sender{}
 	}
 	if s.last {
 		msg.Buttons = j.buttons()
@@ -311,7 +311,7 @@ func (j *job) shorter(ctx context.Context, msg chat.Outbound, tooLong error) ([]
 		piece.ID = fmt.Sprintf("%s/%d", msg.ID, i+1)
 		piece.Text = rest[i]
 		if i > 0 {
-			piece.ReplyTo = ""
+			piece.ReplyTo, piece.Mention = "", chat.Sender{}
 		}
 		if i < len(rest)-1 {
 			piece.Buttons = nil

@@ -59,8 +59,9 @@ func sizeOf(md string) int {
 func (f *Feishu) sendText(ctx context.Context, msg chat.Outbound) (string, error) {
 	text, plain := render.FeishuCard(msg.Text), render.Plain(msg.Text)
 	if text == plain && len(msg.Buttons) == 0 {
-		return f.post(ctx, msg, formText, textContent(plain))
+		return f.post(ctx, msg, formText, textContent(mentioning(msg, formText, plain)))
 	}
+	text = mentioning(msg, formCard, text)
 	c := card{text: text, buttons: msg.Buttons}
 	id, err := f.post(ctx, msg, formCard, c.json())
 	if coded, any := tablesAsCode(text); cardRefused(err) && any {
@@ -84,9 +85,22 @@ func (f *Feishu) sendText(ctx context.Context, msg chat.Outbound) (string, error
 	return f.post(ctx, msg, formText, textContent(render.Plain(md)))
 }
 
+// mentioning puts whom a message is for before a text of that form
+// (im-v1/message/create_json, feishu-cards markdown, read November 2026).
+func mentioning(msg chat.Outbound, form, text string) string {
+	id, name := channels.Mentioned(msg)
+	switch {
+	case !strings.HasPrefix(id, "ou_"):
+		return channels.Named(msg, text)
+	case form == formCard:
+		return "<at id=" + id + "></at> " + text
+	}
+	return `<at user_id="` + id + `">` + name + "</at> " + text
+}
+
 // withButtons writes the buttons out for a message that cannot have any.
 func withButtons(msg chat.Outbound) string {
-	md := msg.Text
+	md := channels.Named(msg, msg.Text)
 	for _, row := range msg.Buttons {
 		for _, b := range row {
 			md += "\n\n- " + b.Label

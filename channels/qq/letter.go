@@ -131,7 +131,7 @@ func (l *letter) note(f feature, err error, codes []int) {
 // write writes a message in this form. Buttons that cannot be shown become
 // lines.
 func (l *letter) write(msg chat.Outbound) outgoing {
-	text := l.text(msg.Text)
+	text := mentioning(msg, l.text(msg.Text))
 	if !l.keyboard {
 		text += l.dotted(labels(msg.Buttons))
 	}
@@ -199,6 +199,15 @@ var marks = regexp.MustCompile(`(?i)<(?:[@#]|qqbot-|emoji:|faceType=)|@(?:everyo
 // to call everybody.
 func harmless(text string) string {
 	return marks.ReplaceAllStringFunc(text, func(mark string) string { return mark[:1] + "\u200b" + mark[1:] })
+}
+
+// mentioning puts whom a message of a group is for before its text.
+func mentioning(msg chat.Outbound, text string) string {
+	id, _ := channels.Mentioned(msg)
+	if id == "" || !strings.HasPrefix(msg.Addr.Chat, group) {
+		return channels.Named(msg, text)
+	}
+	return `<qqbot-at-user id="` + id + `" /> ` + text
 }
 
 func labels(rows [][]chat.Button) string {

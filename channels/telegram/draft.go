@@ -57,7 +57,7 @@ func (t *Telegram) Draft(ctx context.Context, a chat.Address, id, text string) e
 	}
 	p := tgbotapi.Params{"chat_id": a.Chat, "draft_id": strconv.FormatUint(draftID(id), 10)}
 	p.AddNonEmpty("message_thread_id", a.Thread)
-	_, err := t.postText(ctx, draftMethod, p, text)
+	_, err := t.postText(ctx, draftMethod, p, chat.Outbound{Text: text})
 	var r *refusal
 	if errors.As(err, &r) && r.code == http.StatusNotFound { // with this token other methods are found
 		return t.api.Fail(draftMethod, channels.Rejected, err)

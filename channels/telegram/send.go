@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,7 @@ func (t *Telegram) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef
 	if err != nil {
 		return chat.MessageRef{}, t.api.Fail("sendMessage", channels.Rejected, err)
 	}
-	raw, err := t.postText(ctx, "sendMessage", p, msg.Text)
+	raw, err := t.postText(ctx, "sendMessage", p, msg)
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
@@ -43,7 +44,7 @@ func (t *Telegram) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbo
 		return t.api.Fail("editMessageText", channels.Rejected, err)
 	}
 	p["message_id"] = ref.ID
-	_, err = t.postText(ctx, "editMessageText", p, msg.Text)
+	_, err = t.postText(ctx, "editMessageText", p, msg)
 	if said(err, "message is not modified") {
 		return nil
 	}
@@ -155,8 +156,8 @@ func envelope(a chat.Address, msg chat.Outbound) (tgbotapi.Params, error) {
 
 // postText posts a text as Telegram's HTML, and plain when Telegram does not
 // take that. A call without an answer is never repeated here.
-func (t *Telegram) postText(ctx context.Context, method string, p tgbotapi.Params, text string) (json.RawMessage, error) {
-	p["text"], p["parse_mode"] = render.TelegramHTML(text), tgbotapi.ModeHTML
+func (t *Telegram) postText(ctx context.Context, method string, p tgbotapi.Params, msg chat.Outbound) (json.RawMessage, error) {
+	p["text"], p["parse_mode"] = mentioning(msg, render.TelegramHTML(msg.Text)), tgbotapi.ModeHTML
 	if method != draftMethod && !t.cfg.LinkPreviews {
 		p["link_preview_options"] = noPreview
 	}
@@ -165,9 +166,20 @@ func (t *Telegram) postText(ctx context.Context, method string, p tgbotapi.Param
 		return raw, err
 	}
 	t.deps.Log.Warn("telegram refused the markup, sending plain text", "err", err)
-	p["text"] = render.Plain(text)
+	p["text"] = channels.Named(msg, render.Plain(msg.Text))
 	delete(p, "parse_mode")
 	return t.post(ctx, method, p)
+}
+
+// mentioning puts whom a message is for before its HTML: a link with the id of
+// a user mentions a member of the chat, whether or not they have a username
+// (core.telegram.org/bots/api#html-style, read November 2026).
+func mentioning(msg chat.Outbound, text string) string {
+	id, name := channels.Mentioned(msg)
+	if _, err := strconv.ParseInt(id, 10, 64); err != nil {
+		return channels.Named(msg, text)
+	}
+	return `<a href="tg://user?id=` + id + `">` + cmp.Or(name, id) + `</a> ` + text
 }
 
 // noPreview: an address that somebody has smuggled into an answer would be

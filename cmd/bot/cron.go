@@ -16,24 +16,70 @@ const chatHelp = "A chat is CHANNEL:CHAT, the channel's name in the configuratio
 
 func (p *program) cronCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cron", Short: "See, make and change reminders and jobs", Long: "See, make and change reminders and jobs.\n\n" + chatHelp}
-	cmd.AddCommand(p.cronListCommand(), p.cronAddCommand())
+	cmd.AddCommand(p.cronListCommand(), p.cronAddCommand(), p.cronUpdateCommand(), p.cronSnoozeCommand(), p.cronUndoCommand())
 	for _, c := range [][2]string{
 		{"remove", "Remove a job"},
 		{"pause", "Stop a job until it is resumed"},
 		{"resume", "Let a paused job go on"},
 		{"run", "Deliver a job once, now, besides its schedule"},
+		{"skip", "Leave out the next time of a job"},
+		{"done", "End what a job has begun to remind of"},
 	} {
 		cmd.AddCommand(&cobra.Command{
 			Use: c[0] + " ID", Short: c[1], Args: wants(1, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				p.started = true
-				var done app.CronDone
-				err := p.operate(cmd.Context(), "cron.change", app.CronInput{Action: c[0], ID: args[0]}, &done)
-				return p.said(err, "%s\n", done.Text)
+				return p.cronChange(cmd.Context(), app.CronInput{Action: c[0], ID: args[0]})
 			},
 		})
 	}
 	return cmd
+}
+
+func (p *program) cronChange(ctx context.Context, in app.CronInput) error {
+	p.started = true
+	var done app.CronDone
+	err := p.operate(ctx, "cron.change", in, &done)
+	return p.said(err, "%s\n", done.Text)
+}
+
+func (p *program) cronUpdateCommand() *cobra.Command {
+	in := app.CronInput{Action: "update"}
+	cmd := &cobra.Command{
+		Use: "update ID", Short: "Give a job another time, text or name", Args: wants(1, 1),
+		Long:    "Give a job another time, text or name. What the new time does not say stays as it was: \"5pm\" keeps the day.",
+		Example: "  bot cron update abcdefgh27 --schedule \"every weekday at 09:30\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.ID = args[0]
+			return p.cronChange(cmd.Context(), in)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.Schedule, "schedule", "", "the new time, or by how much it is moved: \"an hour later\"")
+	f.StringVar(&in.Message, "message", "", "the new text")
+	f.StringVar(&in.Name, "name", "", "the new name for lists")
+	return cmd
+}
+
+func (p *program) cronSnoozeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "snooze ID [TIME]", Short: "Let a job come once more: in ten minutes, or at TIME", Args: wants(1, -1),
+		Example: "  bot cron snooze abcdefgh27 1 hour",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := app.CronInput{Action: "snooze", ID: args[0]}
+			in.Schedule = strings.Join(args[1:], " ")
+			return p.cronChange(cmd.Context(), in)
+		},
+	}
+}
+
+func (p *program) cronUndoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "undo CHAT", Short: "Take back the last change of a chat's reminders", Args: wants(1, 1),
+		Long: "Take back the last change of a chat's reminders, within ten minutes of it.\n\n" + chatHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.cronChange(cmd.Context(), app.CronInput{Action: "undo", Chat: args[0]})
+		},
+	}
 }
 
 func (p *program) cronListCommand() *cobra.Command {

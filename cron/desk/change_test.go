@@ -9,22 +9,28 @@ import (
 	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
+	"magpie/cron/intent"
 )
 
 func (f *fixture) list(t testing.TB, w desk.Who) string {
 	t.Helper()
-	text, err := f.List(t.Context(), w)
+	said, err := f.Do(t.Context(), w, intent.Intent{Kind: intent.Query, What: intent.AskList}, desk.Message{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return said.Text
 }
 
 // change does what is said as "pause 1"; a kind below 0 means that it is done.
 func (f *fixture) change(t testing.TB, w desk.Who, said string, kind desk.Kind, want string) {
 	t.Helper()
 	action, ref, _ := strings.Cut(said, " ")
-	text, err := f.Change(t.Context(), w, desk.Action(action), ref)
+	in := intent.Intent{Kind: intent.Change, Op: intent.Op(action), Ref: desk.RefOf(ref)}
+	if ref == "all" {
+		in.Ref = intent.Ref{All: true}
+	}
+	answer, err := f.Do(t.Context(), w, in, desk.Message{})
+	text := answer.Text
 	var r *desk.Refusal
 	switch {
 	case kind < 0 && err != nil:
@@ -52,42 +58,43 @@ func TestListAndChange(t *testing.T) {
 	f.now = f.now.Add(time.Second) // the order of the list is that of the seconds
 	call := f.add(t, f.ann, desk.Ask{At: "2026-11-24T15:00", Message: "call mum", Name: "Mum", Zone: "Europe/Berlin"})
 	f.now = f.now.Add(time.Second)
-	f.add(t, f.ann, desk.Ask{Schedule: "every 2 hours", Message: "call dad", Mode: "agent"})
-	en, cn := f.list(t, f.ann), f.list(t, zh)
-	for _, want := range []string{
-		"3 in this chat", "1. ⏰ take pills – every day at 09:00 (Asia/Shanghai); next: Tue 2026-11-24 09:00; id: " + pills.ID,
-		"2. ⏰ Mum: call mum – Tue 2026-11-24 15:00 (Europe/Berlin); id: " + call.ID, "3. ⚙️ call dad – every 2 hours; next: Mon 2026-11-23 12:30:02 (Asia/Shanghai)",
+	dad := f.add(t, f.ann, desk.Ask{Schedule: "every 2 hours", Message: "call dad", Mode: "agent"})
+	for _, c := range []struct {
+		w    desk.Who
+		want string
+	}{
+		{f.ann, "1. {dad} – ⚙️ call dad (every 2 hours)\n2. {pills} – take pills (every day at 09:00)\n3. {call} – Mum: call mum"},
+		{zh, "1. {dad}：⚙️ call dad（每2小时）\n2. {pills}：take pills（每天 09:00）\n3. {call}：Mum: call mum"},
 	} {
-		if !strings.Contains(en, want) {
-			t.Errorf("the list misses %q:\n%s", want, en)
+		for name, j := range map[string]cron.Job{"{dad}": dad, "{pills}": pills, "{call}": call} {
+			c.want = strings.ReplaceAll(c.want, name, f.filled("{next}", j, c.w.Lang))
+		}
+		if got := f.list(t, c.w); got != c.want {
+			t.Errorf("the list says\n%s\nwant\n%s", got, c.want)
 		}
 	}
-	if !strings.Contains(cn, "1. ⏰ take pills：每天 09:00（Asia/Shanghai）；下次：2026-11-24 周二 09:00；id: "+pills.ID) {
-		t.Errorf("the Chinese list says %s", cn)
+	f.change(t, f.ann, "pause 2", done, "Paused (every day at 09:00): take pills.")
+	if got := f.list(t, f.ann); !strings.Contains(got, "3. paused – take pills (every day at 09:00)") {
+		t.Errorf("the list does not show the pause: %s", got)
 	}
-	f.change(t, f.ann, "pause 1", done, "paused: ⏰ take pills")
-	if !strings.Contains(f.list(t, f.ann), "every day at 09:00 (Asia/Shanghai) (paused)") {
-		t.Errorf("the list does not show the pause: %s", f.list(t, f.ann))
-	}
-	f.change(t, zh, "resume #1", done, "已恢复：⏰ take pills：每天 09:00（Asia/Shanghai）；下次")
-	f.change(t, f.ann, "remove call", desk.Unsure, "several")
-	f.change(t, f.ann, "remove MUM", done, "removed: ⏰ Mum")
-	f.change(t, f.ann, "run dad", done, "delivered now")
+	f.change(t, zh, "resume #3", done, f.filled("已恢复，每天 09:00：take pills。下次：{next}", pills, "zh"))
+	f.change(t, f.ann, "remove call", done, "Which one?")
+	f.change(t, f.ann, "remove MUM", done, "Mum: call mum.")
+	f.change(t, f.ann, "run dad", done, "It comes now: ⚙️ call dad.")
 	f.change(t, f.ann, "run dad", desk.Wrong, "right now")
 	f.change(t, f.ann, "remove 9", desk.Unknown, "no such reminder")
-	f.change(t, zh, "remove 爸爸", desk.Unknown, "没有这个提醒")
-	f.change(t, f.ann, "remove ", desk.Unsure, "which one")
-	f.change(t, f.ann, "remove "+strings.ToUpper(pills.ID), done, "removed: ⏰ take pills")
+	f.change(t, zh, "remove 爸爸", desk.Unknown, "没有“爸爸”这个提醒，现有的是：\n- call dad")
+	f.change(t, f.ann, "remove "+strings.ToUpper(pills.ID), done, "Cancelled (every day at 09:00): take pills.")
 	if got := f.count(t); got != 1 {
 		t.Errorf("%d jobs are left", got)
 	}
 	// An interval counts from when it was made, whenever it is looked at.
 	f.now = f.now.Add(3 * time.Hour)
-	if text := f.list(t, f.ann); !strings.Contains(text, "next: Mon 2026-11-23 14:30:02 (Asia/Shanghai)") {
+	if text := f.list(t, f.ann); !strings.Contains(text, f.filled("{next} – ⚙️ call dad", dad, "en")) {
 		t.Errorf("three hours later the list says %s", text)
 	}
 	f.add(t, f.ann, desk.Ask{Schedule: "in 1 hour", Message: "call"})
-	f.change(t, f.ann, "pause call", done, "paused: ⏰ call –") // the whole text comes before a part
+	f.change(t, f.ann, "pause call", done, "): call.") // the whole text comes before a part
 }
 
 // Only who made a job, or an admin, changes it; another chat does not see it.
@@ -98,29 +105,29 @@ func TestOwners(t *testing.T) {
 	j := f.add(t, group, desk.Ask{Schedule: "every day at 9am", Message: "stand-up"})
 	bob := group
 	bob.Sender = chat.Sender{ID: "bob"}
-	if text := f.list(t, bob); !strings.Contains(text, "by Ann") {
+	if text := f.list(t, bob); !strings.Contains(text, "for Ann") {
 		t.Errorf("the list does not say who made it: %s", text)
 	}
-	if text := f.list(t, group); strings.Contains(text, "by Ann") {
+	if text := f.list(t, group); strings.Contains(text, "for Ann") {
 		t.Errorf("the list tells Ann of herself: %s", text)
 	}
-	for _, action := range []desk.Action{desk.Remove, desk.Pause, desk.Resume, desk.Run} {
-		f.change(t, bob, string(action)+" "+j.ID, desk.Forbidden, "only who made")
+	for _, action := range []intent.Op{intent.Remove, intent.Pause, intent.Resume, intent.Run} {
+		f.change(t, bob, string(action)+" "+j.ID, desk.Forbidden, "reminder of Ann")
 	}
 	stranger := bob
 	stranger.Home, stranger.Sender.ID = "discord", "ann" // the same id, somewhere else
-	f.change(t, stranger, "remove "+j.ID, desk.Forbidden, "only who made")
-	f.change(t, f.ann, "remove "+j.ID, desk.Unknown, "no such") // from another chat
+	f.change(t, stranger, "remove "+j.ID, desk.Forbidden, "reminder of Ann")
+	f.change(t, f.ann, "remove "+j.ID, desk.Unknown, "no reminder") // from another chat
 	mine := f.add(t, bob, desk.Ask{Schedule: "every day at 9am", Message: "mine"})
-	f.change(t, bob, "pause all", done, "paused: 1 of 2")
-	f.change(t, bob, "remove 所有", done, "removed: 1 of 2")
+	f.change(t, bob, "pause all", done, "Paused (every day at 09:00): mine.")
+	f.change(t, bob, "remove all", done, "Cancelled (every day at 09:00): mine.")
 	if _, err := f.jobs.Get(t.Context(), mine.Addr, mine.ID); !errors.Is(err, cron.ErrNotFound) {
 		t.Errorf("Bob's own is still there: %v", err)
 	}
 	boss := bob
 	boss.Admin = true
-	f.change(t, boss, "pause "+j.ID, done, "paused")
-	f.change(t, boss, "remove "+j.ID, done, "removed")
+	f.change(t, boss, "pause "+j.ID, done, "Paused")
+	f.change(t, boss, "remove "+j.ID, done, "Cancelled")
 }
 
 func TestLastResult(t *testing.T) {
@@ -132,37 +139,42 @@ func TestLastResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot := got.Pending.Slot
-	for _, c := range []struct {
-		receipt chat.Receipt
-		en, zh  string
-	}{
-		{chat.Receipt{Err: "the bot was\nblocked"}, "last: failed 2026-11-23 10:30 (the bot was blocked)", "上次：失败 2026-11-23 10:30（the bot was blocked）"},
-		{chat.Receipt{}, "last: delivered 2026-11-23 10:30", "上次：已送达 2026-11-23 10:30"},
-	} {
-		if err := f.jobs.Report(t.Context(), j.Addr, j.ID, slot, c.receipt); err != nil {
-			t.Fatal(err)
-		}
-		zh := f.ann
-		zh.Lang = "zh"
-		if en, cn := f.list(t, f.ann), f.list(t, zh); !strings.Contains(en, c.en) || !strings.Contains(cn, c.zh) {
-			t.Errorf("want %q and %q:\n%s\n%s", c.en, c.zh, en, cn)
-		}
+	zh := f.ann
+	zh.Lang = "zh"
+	if err := f.jobs.Report(t.Context(), j.Addr, j.ID, slot, chat.Receipt{Err: "the bot was\nblocked"}); err != nil {
+		t.Fatal(err)
+	}
+	if en, cn := f.list(t, f.ann), f.list(t, zh); !strings.Contains(en, "(last: failed 2026-11-23 10:30 (the bot was blocked))") || !strings.Contains(cn, "（上次：失败 2026-11-23 10:30（the bot was blocked））") {
+		t.Errorf("what failed: %s\n%s", en, cn)
+	}
+	if err := f.jobs.Report(t.Context(), j.Addr, j.ID, slot, chat.Receipt{}); err != nil {
+		t.Fatal(err)
+	}
+	got, err = f.jobs.Get(t.Context(), j.Addr, j.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if en, cn := f.Show(f.ann, got), f.Show(zh, got); en.Last != "delivered 2026-11-23 10:30" || cn.Last != "已送达 2026-11-23 10:30" || en.Title != "⏰ x" || !strings.HasPrefix(en.When, "every hour; next: ") {
+		t.Errorf("it is shown as %+v, %+v", en, cn)
+	}
+	if en := f.list(t, f.ann); strings.Contains(en, "last") {
+		t.Errorf("what went well is told: %s", en)
 	}
 }
 
 // A damaged entry is told of, others are listed, and only an admin removes it.
 func TestDamagedEntry(t *testing.T) {
 	f := newFixture(t)
-	j := f.add(t, f.ann, desk.Ask{Schedule: "in 1 hour", Message: "one"})
+	f.add(t, f.ann, desk.Ask{Schedule: "in 1 hour", Message: "one"})
 	key := string(chat.Address{Channel: "telegram", Chat: "5"}.Session()) + ".broken"
 	if _, err := f.table.Create(t.Context(), key, []byte("{"), 0); err != nil {
 		t.Fatal(err)
 	}
 	text := f.list(t, f.ann)
-	if !strings.Contains(text, "damaged and are left alone: broken") || !strings.Contains(text, j.ID) {
+	if !strings.Contains(text, "damaged and are left alone: broken") || !strings.Contains(text, " – one") {
 		t.Errorf("the list says %s", text)
 	}
-	f.change(t, f.ann, "remove broken", desk.Unknown, "no such")
+	f.change(t, f.ann, "remove broken", desk.Unknown, "no reminder")
 	if e, err := f.table.Get(t.Context(), key); err != nil || string(e.Value) != "{" {
 		t.Errorf("the entry is %q, %v", e.Value, err)
 	}
@@ -178,7 +190,7 @@ func TestDamagedEntry(t *testing.T) {
 func TestOver(t *testing.T) {
 	f := newFixture(t)
 	j := f.add(t, f.ann, desk.Ask{Schedule: "in 1 hour", Message: "x"})
-	f.change(t, f.ann, "pause "+j.ID, done, "paused")
+	f.change(t, f.ann, "pause "+j.ID, done, "Paused")
 	f.now = f.now.Add(2 * time.Hour)
 	f.change(t, f.ann, "resume "+j.ID, desk.Wrong, "passed")
 	if _, err := f.jobs.Get(t.Context(), j.Addr, j.ID); err != nil || errors.Is(err, cron.ErrNotFound) {

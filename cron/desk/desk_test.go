@@ -3,6 +3,7 @@ package desk_test
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
+	"magpie/cron/intent"
+	"magpie/cron/when"
 	"magpie/internal/kv"
 )
 
@@ -20,6 +23,8 @@ type fixture struct {
 	*desk.Desk
 	jobs  *cron.Store
 	table *kv.Memory
+	notes *kv.Memory
+	words *desk.Reader
 	now   time.Time
 	ann   desk.Who
 }
@@ -30,15 +35,25 @@ func newFixture(t testing.TB) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{table: new(kv.Memory), now: time.Date(2026, 11, 23, 10, 30, 0, 0, shanghai)}
+	f := &fixture{table: new(kv.Memory), notes: new(kv.Memory), now: time.Date(2026, 11, 23, 10, 30, 0, 0, shanghai)}
 	f.jobs, err = cron.NewStore(f.table, &cron.StoreOptions{Now: func() time.Time { return f.now }, PerChat: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Desk = desk.New(f.jobs)
+	f.words = &desk.Reader{
+		Read: func(string, intent.Context) intent.Intent { return intent.Intent{} },
+		Reply: func(string, intent.Context, string, intent.Context) (intent.Intent, bool) {
+			return intent.Intent{}, false
+		},
+		Moved: moved,
+	}
+	f.Desk = f.open()
 	f.ann = desk.Who{Addr: chat.Address{Channel: "telegram", Chat: "5"}, Sender: chat.Sender{ID: "ann", Name: "Ann"}, Direct: true, Zone: shanghai}
 	return f
 }
+
+// open is a desk as another process has it.
+func (f *fixture) open() *desk.Desk { return desk.NewWith(f.jobs, f.notes, f.words) }
 
 func (f *fixture) count(t testing.TB) int {
 	t.Helper()
@@ -46,13 +61,13 @@ func (f *fixture) count(t testing.TB) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(jobs)
+	return len(slices.DeleteFunc(jobs, func(j cron.Job) bool { return j.Hidden }))
 }
 
 func (f *fixture) add(t testing.TB, w desk.Who, a desk.Ask) cron.Job {
 	t.Helper()
 	j, text, err := f.Add(t.Context(), w, a)
-	if err != nil || !strings.Contains(text, "id: "+j.ID) {
+	if err != nil || j.ID == "" || strings.Contains(text, j.ID) {
 		t.Fatalf("%+v: %q, %v", a, text, err)
 	}
 	return j
@@ -69,23 +84,23 @@ func TestAdd(t *testing.T) {
 		message  string
 		says     []string
 	}{
-		{desk.Ask{Schedule: "in 20 minutes to stretch"}, "en", cron.Schedule{At: at("2026-11-23T10:50:00+08:00"), Zone: sh}, "stretch", []string{"I will remind you: stretch", "Mon 2026-11-23 10:50 (Asia/Shanghai)"}},
-		{desk.Ask{Schedule: "remind me every weekday at 9 to drink water"}, "en", cron.Schedule{Cron: "0 9 * * 1-5", Zone: sh}, "drink water", []string{"every weekday at 09:00 (Asia/Shanghai); next: Tue 2026-11-24 09:00"}},
-		{desk.Ask{Schedule: "每天早上9点提醒我吃药"}, "zh", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "吃药", []string{"到时我会提醒：吃药", "每天 09:00（Asia/Shanghai）；下次：2026-11-24 周二 09:00"}},
-		{desk.Ask{Schedule: "明天下午三点开会提醒我"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "开会", []string{"2026-11-24 周二 15:00（Asia/Shanghai）"}},
-		{desk.Ask{Schedule: "every 10m", Message: "look"}, "en", cron.Schedule{Every: 10 * time.Minute, Zone: sh}, "look", []string{"every 10 minutes; next: Mon 2026-11-23 10:40 (Asia/Shanghai)"}},
-		{desk.Ask{Schedule: "every 10 seconds", Message: "look"}, "en", cron.Schedule{Every: 10 * time.Second, Zone: sh}, "look", []string{"every 10 seconds"}},
-		{desk.Ask{Cron: "5/10 * * * * *", Message: "look"}, "en", cron.Schedule{Cron: "5,15,25,35,45,55 * * * * *", Zone: sh}, "look", []string{"Mon 2026-11-23 10:30:05"}},
-		{desk.Ask{Cron: "30 0 9 * * *", Message: "look"}, "en", cron.Schedule{Cron: "30 0 9 * * *", Zone: sh}, "look", []string{"09:00:30"}},
-		{desk.Ask{Every: 90 * time.Second, Message: "look"}, "en", cron.Schedule{Every: 90 * time.Second, Zone: sh}, "look", []string{"every 1 minute 30 seconds; next: Mon 2026-11-23 10:31:30"}},
-		{desk.Ask{Cron: "30 9 * * mon-fri", Message: "x", Zone: "Europe/Berlin"}, "en", cron.Schedule{Cron: "30 9 * * 1-5", Zone: "Europe/Berlin"}, "x", []string{"every weekday at 09:30 (Europe/Berlin); next: Mon 2026-11-23 09:30"}},
-		{desk.Ask{Cron: "@daily", Message: "x", Zone: "UTC+2"}, "en", cron.Schedule{Cron: "0 0 * * *", Zone: "UTC+02:00"}, "x", []string{"every day at 00:00 (UTC+02:00)"}},
-		{desk.Ask{Cron: "@every 2h", Message: "x"}, "en", cron.Schedule{Every: 2 * time.Hour, Zone: sh}, "x", []string{"every 2 hours"}},
-		{desk.Ask{Schedule: "0 9 L * *", Message: "x"}, "en", cron.Schedule{Cron: "0 9 L * *", Zone: sh}, "x", []string{"on the last day of every month at 09:00"}},
-		{desk.Ask{At: "2026-11-24T15:00", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "x", []string{"Tue 2026-11-24 15:00 (Asia/Shanghai)"}},
-		{desk.Ask{At: "2026-11-24T15:00:00Z", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T23:00:00+08:00"), Zone: sh}, "x", []string{"Tue 2026-11-24 23:00 (Asia/Shanghai)"}},
-		{desk.Ask{At: "2026-11-24T15:00", Message: "x", Zone: "America/New_York"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00-05:00"), Zone: "America/New_York"}, "x", []string{"2026-11-24 周二 15:00（America/New_York）"}},
-		{desk.Ask{Schedule: "every day at 9am", Message: "report", Mode: "Agent", Misfire: "skip"}, "en", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "report", []string{"I will do this then: report"}},
+		{desk.Ask{Schedule: "in 20 minutes to stretch"}, "en", cron.Schedule{At: at("2026-11-23T10:50:00+08:00"), Zone: sh}, "stretch", []string{"OK, {soon}: stretch."}},
+		{desk.Ask{Schedule: "remind me every weekday at 9 to drink water"}, "en", cron.Schedule{Cron: "0 9 * * 1-5", Zone: sh}, "drink water", []string{"OK, {words}: drink water. Next: {next}."}},
+		{desk.Ask{Schedule: "每天早上9点提醒我吃药"}, "zh", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "吃药", []string{"好的，{words}提醒你：吃药。下次：{next}"}},
+		{desk.Ask{Schedule: "明天下午三点开会提醒我"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "开会", []string{"好的，{soon}提醒你：开会"}},
+		{desk.Ask{Schedule: "every 10m", Message: "look"}, "en", cron.Schedule{Every: 10 * time.Minute, Zone: sh}, "look", []string{"OK, {words}: look. Next: {next}."}},
+		{desk.Ask{Schedule: "every 10 seconds", Message: "look"}, "en", cron.Schedule{Every: 10 * time.Second, Zone: sh}, "look", []string{"OK, {words}: look."}},
+		{desk.Ask{Cron: "5/10 * * * * *", Message: "look"}, "en", cron.Schedule{Cron: "5,15,25,35,45,55 * * * * *", Zone: sh}, "look", []string{"Next: {next}."}},
+		{desk.Ask{Cron: "30 0 9 * * *", Message: "look"}, "en", cron.Schedule{Cron: "30 0 9 * * *", Zone: sh}, "look", []string{"OK, {words}: look."}},
+		{desk.Ask{Every: 90 * time.Second, Message: "look"}, "en", cron.Schedule{Every: 90 * time.Second, Zone: sh}, "look", []string{"OK, {words}: look."}},
+		{desk.Ask{Cron: "30 9 * * mon-fri", Message: "x", Zone: "Europe/Berlin"}, "en", cron.Schedule{Cron: "30 9 * * 1-5", Zone: "Europe/Berlin"}, "x", []string{"OK, {words}: x. Next: {next}."}},
+		{desk.Ask{Cron: "@daily", Message: "x", Zone: "UTC+2"}, "en", cron.Schedule{Cron: "0 0 * * *", Zone: "UTC+02:00"}, "x", []string{"OK, {words}: x."}},
+		{desk.Ask{Cron: "@every 2h", Message: "x"}, "en", cron.Schedule{Every: 2 * time.Hour, Zone: sh}, "x", []string{"OK, {words}: x."}},
+		{desk.Ask{Schedule: "0 9 L * *", Message: "x"}, "en", cron.Schedule{Cron: "0 9 L * *", Zone: sh}, "x", []string{"OK, {words}: x."}},
+		{desk.Ask{At: "2026-11-24T15:00", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "x", []string{"OK, {soon}: x."}},
+		{desk.Ask{At: "2026-11-24T15:00:00Z", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T23:00:00+08:00"), Zone: sh}, "x", []string{"OK, {soon}: x."}},
+		{desk.Ask{At: "2026-11-24T15:00", Message: "x", Zone: "America/New_York"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00-05:00"), Zone: "America/New_York"}, "x", []string{"好的，{soon}提醒你：x"}},
+		{desk.Ask{Schedule: "every day at 9am", Message: "report", Mode: "Agent", Misfire: "skip"}, "en", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "report", []string{"OK, I will do this {words}: report. Next: {next}."}},
 	} {
 		t.Run(c.ask.Schedule+c.ask.Cron+c.ask.At, func(t *testing.T) {
 			f := newFixture(t)
@@ -105,8 +120,8 @@ func TestAdd(t *testing.T) {
 			if want := map[bool]cron.Mode{true: cron.Agent, false: cron.Notify}[c.ask.Mode != ""]; j.Mode != want || c.ask.Misfire != "" && j.Misfire.Policy != cron.Skip {
 				t.Errorf("mode %s, misfire %s", j.Mode, j.Misfire)
 			}
-			for _, says := range append(c.says, "id: "+j.ID) {
-				if !strings.Contains(text, says) {
+			for _, says := range c.says {
+				if says = f.filled(says, j, w.Lang); !strings.Contains(text, says) {
 					t.Errorf("says %q, want %q", text, says)
 				}
 			}
@@ -115,6 +130,23 @@ func TestAdd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// filled puts the words of package when into a text: {soon} of a single job,
+// {words} of one that repeats, without the zone of the chat, and {next}.
+func (f *fixture) filled(text string, j cron.Job, lang string) string {
+	zone, err := when.Zone(j.Schedule.Zone)
+	if err != nil {
+		panic(err)
+	}
+	words := when.Words(when.Phrase{Every: j.Schedule.Every, Cron: j.Schedule.Cron, At: j.Schedule.At, Zone: zone}, lang)
+	next, err := cron.Next(j, f.now)
+	if err != nil {
+		panic(err)
+	}
+	soon := func(t time.Time) string { return when.Soon(t, f.now, f.ann.Zone, lang) }
+	return strings.NewReplacer("{soon}", soon(j.Schedule.At), "{next}", soon(next),
+		"{words}", strings.NewReplacer(" (Asia/Shanghai)", "", "（Asia/Shanghai）", "").Replace(words)).Replace(text)
 }
 
 func at(text string) time.Time {
@@ -255,7 +287,7 @@ func TestAnyRequest(t *testing.T) {
 		j, text, err := f.Add(rt.Context(), w, a)
 		var r *desk.Refusal
 		switch {
-		case err == nil && (!strings.Contains(text, j.ID) || f.count(t) != 1):
+		case err == nil && (text == "" || j.ID == "" || f.count(t) != 1):
 			rt.Fatalf("%+v: %q", a, text)
 		case err != nil && (!errors.As(err, &r) || r.Text == "" || f.count(t) != 0):
 			rt.Fatalf("%+v: %v", a, err)

@@ -14,30 +14,29 @@ const Least = 10 * time.Second
 
 // tooOften refuses what comes again sooner than Least.
 func (w Who) tooOften(p when.Phrase, now time.Time) error {
-	if p.Every != 0 && p.Every < Least || p.Cron != "" && dense(p, now) {
+	if p.Every != 0 && p.Every < Least || dense(w.schedule(p), now) {
 		return w.refuse(&cron.InputError{Field: "every"})
 	}
 	return nil
 }
 
-// dense says whether an expression with seconds has two times closer together
-// than Least. Those of two minutes on end show every pause that there is
-// within a minute and between two.
-func dense(p when.Phrase, now time.Time) bool {
-	c, err := when.ParseCron(p.Cron)
-	if err != nil || len(strings.Fields(p.Cron)) < 6 {
-		return false // the store says what is wrong with it
+// dense says whether what knows seconds has two times closer together than
+// Least. Those of two minutes on end show every pause that there is within a
+// minute and between two.
+func dense(s cron.Schedule, now time.Time) bool {
+	if len(strings.Fields(s.Cron)) < 6 && !strings.Contains(s.Rule, "SECOND") {
+		return false
 	}
-	last, ok := c.Next(now, p.Zone)
+	var last time.Time
 	for range 120 {
-		next, more := c.Next(last, p.Zone)
-		if !ok || !more {
-			return false
+		next, err := cron.Next(cron.Job{Schedule: s}, now)
+		if err != nil || next.IsZero() {
+			return false // the store says what is wrong with it
 		}
 		if next.Sub(last) < Least {
 			return true
 		}
-		last = next
+		last, now = next, next
 	}
 	return false
 }

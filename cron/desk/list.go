@@ -4,36 +4,211 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 	"time"
-	"unicode"
 
 	"magpie/cron"
+	"magpie/cron/intent"
 	"magpie/cron/when"
 )
 
-// List says what jobs the chat has: a number and an id for each, when it comes
-// next in words and with zone, and what became of it last. Entries that are
-// damaged are counted.
-func (d *Desk) List(ctx context.Context, w Who) (string, error) {
-	jobs, err := d.jobs.List(ctx, w.Addr)
-	damaged := errors.Is(err, cron.ErrCorrupt)
-	if err != nil && !damaged {
-		return "", err
+// maxListed is how many jobs a list shows.
+const maxListed = 20
+
+// item is a job with the time that is meant of it.
+type listItem struct {
+	job cron.Job
+	at  time.Time
+}
+
+func items(jobs []cron.Job, now time.Time) (list []listItem) {
+	for _, j := range jobs {
+		list = append(list, listItem{j, next(j, now)})
 	}
-	var b strings.Builder
-	if len(jobs) == 0 && !damaged {
-		return w.pick("there are no reminders in this chat", "这个会话里没有提醒"), nil
+	return list
+}
+
+// between returns those that come from one time until before another.
+func between(jobs []cron.Job, from, to, now time.Time) (list []listItem) {
+	if from.Before(now) {
+		from = now
 	}
+	for _, j := range jobs {
+		if t := next(j, from.Add(-time.Second)); !j.Paused && !t.IsZero() && t.Before(to) {
+			list = append(list, listItem{j, t})
+		}
+	}
+	sort.SliceStable(list, func(a, b int) bool { return list[a].at.Before(list[b].at) })
+	return list
+}
+
+// listed says what jobs the chat has, what comes next first; with a range those
+// that come in it. Its numbers mean these jobs until another list is shown.
+func (d *Desk) listed(ctx context.Context, w Who, from, to time.Time) (Said, error) {
+	jobs, damaged, err := d.here(ctx, w)
+	if err != nil {
+		return Said{}, err
+	}
+	list, note := items(jobs, d.jobs.Now()), ""
+	if !from.IsZero() {
+		list = between(jobs, from, to, d.jobs.Now())
+	} else if damaged != "" {
+		note = "\n\n" + w.pick("⚠️ Some entries are damaged and are left alone: ", "⚠️ 有损坏的记录，未作改动：") + damaged
+	}
+	if len(list) == 0 && from.IsZero() {
+		return Said{Text: w.pick("There are no reminders in this chat.", "这个会话里没有提醒。") + note}, nil
+	} else if len(list) == 0 {
+		return Said{Text: w.pick("There are no reminders for that time.", "那段时间没有提醒。")}, nil
+	}
+	return d.show(ctx, w, list, note)
+}
+
+// show words a list, and remembers it for numbers.
+func (d *Desk) show(ctx context.Context, w Who, list []listItem, note string) (Said, error) {
+	more := len(list) - maxListed
+	list = list[:min(len(list), maxListed)]
 	now := d.jobs.Now()
-	fmt.Fprintf(&b, w.pick("%d in this chat:\n", "此会话共 %d 个提醒：\n"), len(jobs))
-	for i, j := range jobs {
-		fmt.Fprintf(&b, "\n%d. %s", i+1, w.line(j, now))
+	seen := shown{At: now}
+	var lines []string
+	said := Said{}
+	for i, it := range list {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, w.item(it, now)))
+		seen.IDs = append(seen.IDs, it.job.ID)
+		said.Jobs = append(said.Jobs, it.job)
 	}
-	if damaged {
-		b.WriteString("\n\n" + w.pick("⚠️ Some entries are damaged and are left alone: ", "⚠️ 有损坏的记录，未作改动：") + damagedIDs(err))
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf(w.pick("… and %d more", "……还有 %d 个"), more))
 	}
-	return b.String(), nil
+	said.Text = strings.Join(lines, "\n") + note
+	if _, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = seen }); err != nil {
+		return Said{}, err
+	}
+	if len(list) > 1 || more > 0 {
+		return said, nil
+	}
+	j := list[0].job
+	if w.may(j) {
+		said.Buttons = w.offers(j)
+		flip := button(w.pick("Pause", "暂停"), press{Do: string(intent.Pause), ID: j.ID})
+		if j.Paused {
+			flip = button(w.pick("Resume", "恢复"), press{Do: string(intent.Resume), ID: j.ID})
+		}
+		said.Buttons[0] = append(said.Buttons[0], flip)
+	}
+	return said, d.spoken(ctx, w, j.ID)
+}
+
+// item is one line of a list.
+func (w Who) item(it listItem, now time.Time) string {
+	j, lead := it.job, w.soon(it.at, now)
+	switch {
+	case j.Paused:
+		lead = w.pick("paused", "已暂停")
+	case it.at.IsZero() && j.UnderWay():
+		lead = w.pick("on its way", "发送中")
+	case it.at.IsZero():
+		lead = w.pick("over", "已过")
+	}
+	text := lead + w.pick(" – ", "：") + sign(j) + thing(j)
+	if n := len(j.Runs); n > 0 && (j.Over() || j.Runs[n-1].Result == cron.Failed) {
+		text += w.pick(" (last: ", "（上次：") + w.last(j) + w.pick(")", "）")
+	}
+	if !single(j) || j.Paused {
+		text += w.pick(" (", "（") + w.when(phrase(j.Schedule), now) + w.pick(")", "）")
+	}
+	if who := owner(j); !w.Direct && !w.is(who) && who.ID != "" {
+		text += w.pick(", for ", "，") + name(who)
+	}
+	return text
+}
+
+// query answers what is asked about the reminders.
+func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
+	in, now := w.in, d.jobs.Now()
+	jobs, _, err := d.here(ctx, w.Who)
+	if err != nil {
+		return Said{}, err
+	}
+	coming := slices.DeleteFunc(items(jobs, now), func(it listItem) bool { return it.job.Paused || it.at.IsZero() })
+	switch in.What {
+	case intent.AskMissed:
+		return d.missed(ctx, w.Who, jobs)
+	case intent.AskNext:
+		coming = coming[:min(1, len(coming))]
+	case intent.AskLeft, intent.AskWhen:
+		if in.Ref == (intent.Ref{}) && w.m.Reply == "" && in.What == intent.AskLeft {
+			if timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|计时器") }); len(timers) > 0 {
+				coming = timers
+			}
+			coming = coming[:min(1, len(coming))]
+			break
+		}
+		found, _, err := d.meant(ctx, w)
+		if err != nil {
+			return Said{}, err
+		}
+		coming = items(found, now)
+	default:
+		return d.listed(ctx, w.Who, in.From, in.To)
+	}
+	var lines []string
+	said := Said{}
+	for _, it := range coming {
+		text := w.item(it, now)
+		if in.What == intent.AskLeft && !it.at.IsZero() && !it.job.Paused {
+			text = fmt.Sprintf(w.pick("%s left: %s (%s)", "还有%s：%s（%s）"), w.length(it.at.Sub(now)), thing(it.job), w.clock(it.at))
+		}
+		lines, said.Jobs = append(lines, text), append(said.Jobs, it.job)
+	}
+	if said.Text = strings.Join(lines, "\n"); said.Text == "" {
+		said.Text = w.pick("No reminder is coming.", "没有要来的提醒。")
+	}
+	if len(coming) == 1 {
+		err = d.spoken(ctx, w.Who, coming[0].job.ID)
+	}
+	return said, err
+}
+
+// missed says what came late or not at all since yesterday.
+func (d *Desk) missed(ctx context.Context, w Who, jobs []cron.Job) (Said, error) {
+	now := d.jobs.Now()
+	y, mo, day := now.In(w.zone()).Date()
+	since := time.Date(y, mo, day-1, 0, 0, 0, 0, w.zone())
+	var list []listItem
+	lines := map[string]string{}
+	note := func(j cron.Job, slot time.Time, what string) {
+		if _, known := lines[cron.SlotID(j.ID, slot)]; !known && !slot.Before(since) {
+			list = append(list, listItem{j, slot})
+			lines[cron.SlotID(j.ID, slot)] = w.soon(slot, now) + w.pick(" – ", "：") + thing(j) + w.pick(" (", "（") + what + w.pick(")", "）")
+		}
+	}
+	for _, j := range jobs {
+		for _, r := range j.Runs {
+			if r.Late || r.Result == cron.Failed || r.Result == cron.Skipped {
+				note(j, r.Slot, w.result(r, ""))
+			}
+		}
+	}
+	rang, err := d.rang(ctx, w, nil)
+	if err != nil {
+		return Said{}, err
+	}
+	for _, r := range rang {
+		if r.Late {
+			note(r.Job, r.Slot, w.pick("late", "迟到"))
+		}
+	}
+	if len(list) == 0 {
+		return Said{Text: w.pick("Nothing was missed since yesterday.", "从昨天到现在没有错过的提醒。")}, nil
+	}
+	sort.SliceStable(list, func(a, b int) bool { return list[a].at.Before(list[b].at) })
+	var text []string
+	for _, it := range list {
+		text = append(text, lines[cron.SlotID(it.job.ID, it.at)])
+	}
+	return Said{Text: strings.Join(text, "\n")}, nil
 }
 
 // damagedIDs names the entries so that an admin can remove them.
@@ -48,7 +223,13 @@ func damagedIDs(err error) string {
 	return strings.Join(ids, ", ")
 }
 
-// Shown is a job in words.
+// removeDamaged takes away an entry that cannot be read.
+func (d *Desk) removeDamaged(ctx context.Context, w Who, id string) bool {
+	_, err := d.jobs.Get(ctx, w.Addr, id)
+	return errors.Is(err, cron.ErrCorrupt) && d.jobs.Remove(ctx, w.Addr, id, w.by()) == nil
+}
+
+// Shown is a job in words, for lists of an operator.
 type Shown struct {
 	Title string `json:"title"`          // a sign for its mode, its name and its text, cut
 	When  string `json:"when"`           // with the next time and the zone
@@ -56,83 +237,30 @@ type Shown struct {
 }
 
 // Show words a job.
-func (d *Desk) Show(w Who, j cron.Job) Shown { return w.show(j, d.jobs.Now()) }
-
-func (w Who) show(j cron.Job, now time.Time) Shown {
-	return Shown{Title: w.title(j), When: w.timing(j, now), Last: w.last(j)}
-}
-
-// line is one job of a list.
-func (w Who) line(j cron.Job, now time.Time) string {
-	var b strings.Builder
-	shown := w.show(j, now)
-	b.WriteString(shown.Title + w.pick(" – ", "：") + shown.When)
-	if shown.Last != "" {
-		b.WriteString(w.pick("; last: ", "；上次：") + shown.Last)
+func (d *Desk) Show(w Who, j cron.Job) Shown {
+	title := sign(j) + thing(j)
+	if j.Mode != cron.Agent {
+		title = "⏰ " + title
 	}
-	if who := maker(j); who != "" && j.Maker.ID != w.Sender.ID {
-		b.WriteString(w.pick("; by ", "；创建者：") + who)
-	}
-	b.WriteString(w.pick("; id: ", "；id: ") + j.ID)
-	return b.String()
-}
-
-// maker names who made a job.
-func maker(j cron.Job) string {
-	if j.Maker.Name != "" {
-		return plain(j.Maker.Name, 40)
-	}
-	return plain(j.Maker.ID, 40)
-}
-
-// maxShown is how much of a message is shown, in runes.
-const maxShown = 80
-
-// title is what a job is about.
-func (w Who) title(j cron.Job) string {
-	sign := "⏰ "
-	if j.Mode == cron.Agent {
-		sign = "⚙️ "
-	}
-	if j.Name != "" {
-		sign += plain(j.Name, maxShown) + w.pick(": ", "：")
-	}
-	return sign + plain(j.Message, maxShown)
-}
-
-// plain makes one short line of a text.
-func plain(text string, limit int) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '`'
-	}), " ")
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
+	return Shown{Title: title, When: w.timing(j, d.jobs.Now()), Last: w.last(j)}
 }
 
 // timing says when a job comes, with its next time and its zone.
 func (w Who) timing(j cron.Job, now time.Time) string {
-	zone, err := when.Zone(j.Schedule.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	p := when.Phrase{Every: j.Schedule.Every, Cron: j.Schedule.Cron, Zone: zone}
-	if !j.Schedule.At.IsZero() {
-		p.At = j.Schedule.At.In(zone)
-	}
+	p := phrase(j.Schedule)
+	words := when.Words(p, w.Lang)
 	next, err := cron.Next(j, now)
 	switch {
 	case j.Paused:
-		return when.Words(p, w.Lang) + w.pick(" (paused)", "（已暂停）")
+		return words + w.pick(" (paused)", "（已暂停）")
 	case j.Over() && j.UnderWay() && j.Mode == cron.Agent:
-		return when.Words(p, w.Lang) + w.pick(" (running)", "（执行中）")
+		return words + w.pick(" (running)", "（执行中）")
 	case j.Over() && j.UnderWay():
-		return when.Words(p, w.Lang) + w.pick(" (on its way)", "（发送中）")
+		return words + w.pick(" (on its way)", "（发送中）")
 	case j.Over():
-		return when.Words(p, w.Lang) + w.pick(" (over)", "（已过）")
+		return words + w.pick(" (over)", "（已过）")
 	case err != nil || next.IsZero():
-		return when.Words(p, w.Lang)
+		return words
 	case p.Every > 0:
 		return when.Describe(p, next.Add(-p.Every), w.Lang)
 	case j.LastSlot.After(now):
@@ -147,24 +275,15 @@ func (w Who) last(j cron.Job) string {
 		return ""
 	}
 	r := j.Runs[len(j.Runs)-1]
-	zone, err := when.Zone(j.Schedule.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	text := ""
-	switch r.Result {
-	case cron.Delivered:
-		text = w.pick("delivered", "已送达")
-	case cron.Done:
-		text = w.pick("done", "已完成")
-	case cron.Failed:
-		text = w.pick("failed", "失败")
-	case cron.Skipped:
-		text = w.pick("skipped", "已跳过")
-	default:
-		text = w.pick("sent", "已发出")
-	}
-	text += " " + r.Slot.In(zone).Format("2006-01-02 15:04")
+	return w.result(r, r.Slot.In(zoneOf(j.Schedule)).Format(" 2006-01-02 15:04"))
+}
+
+// result says what became of a slot.
+func (w Who) result(r cron.Run, when string) string {
+	text := map[cron.Result]string{
+		cron.Delivered: w.pick("delivered", "已送达"), cron.Done: w.pick("done", "已完成"), cron.Failed: w.pick("failed", "失败"),
+		cron.Skipped: w.pick("skipped", "已跳过"), cron.Sent: w.pick("sent", "已发出"),
+	}[r.Result] + when
 	if r.Late {
 		text += w.pick(" late", "（迟到）")
 	}
@@ -172,13 +291,4 @@ func (w Who) last(j cron.Job) string {
 		text += w.pick(" (", "（") + plain(r.Err, maxShown) + w.pick(")", "）")
 	}
 	return text
-}
-
-// added repeats what was understood.
-func (w Who) added(j cron.Job, now time.Time) string {
-	text := w.pick("I will remind you: ", "到时我会提醒：")
-	if j.Mode == cron.Agent {
-		text = w.pick("I will do this then: ", "到时我会执行：")
-	}
-	return text + plain(j.Message, 2*maxShown) + "\n\n" + w.pick("- when: ", "- 时间：") + w.timing(j, now) + "\n- id: " + j.ID
 }

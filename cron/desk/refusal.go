@@ -92,6 +92,10 @@ func wrongChinese(field string) string {
 		return "misfire 只能是 run_once、skip 或 run_if_within:10m"
 	case "every":
 		return "间隔必须是整秒，至少 10 秒，最多 10 年，例如“每10分钟”“每天 09:00”"
+	case "nag":
+		return "再次提醒的间隔必须是整秒，1 分钟到 24 小时，并且只用于提醒"
+	case "rule":
+		return "这个重复规则没有将来的时间"
 	case "cron":
 		return "cron 表达式不正确：需要 5 个字段（分 时 日 月 星期，0 = 周日），或以秒开头的 6 个字段，例如 30 9 * * 1-5"
 	case "at":
@@ -104,8 +108,13 @@ func wrongChinese(field string) string {
 
 // refuse words the errors of the store.
 func (d *Desk) refuse(w Who, err error) error {
+	if said, is := errors.AsType[*Refusal](err); is {
+		return said
+	}
 	r := &Refusal{Err: err}
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, cron.ErrTooMany):
 		r.Text = fmt.Sprintf(w.pick("this chat has %d reminders already, which is the limit; remove some first", "此会话已有 %d 个提醒，达到上限，请先删除一些"), d.jobs.PerChat())
 	case errors.Is(err, cron.ErrNotYours):

@@ -6,16 +6,21 @@ import (
 	"time"
 )
 
-// bag holds what was said of a time, in any order.
+// bag holds what was said of one time, in any order.
 type bag struct {
 	days   []day
 	week   *int
 	clocks []clock
 	part   part
-	span   *span
+	span   *Span
 	repeat *repeat
+	spaced *repeat // beside another repetition: every hour on weekdays
+	limits []limit
+	shift  *Span
 	zone   *time.Location
 	whole  *Phrase
+	vague  bool
+	asked  *piece
 	now    time.Time
 	shown  *time.Location // the zone of the phrase: what people call a zone, not an offset
 	fixed  bool           // zone is an offset
@@ -41,13 +46,14 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }
 
-// bag sorts the pieces. Two that exclude each other are an error.
-func (g group) bag(s *sentence) (*bag, error) {
+// newBag sorts the pieces. Two that exclude each other are an error.
+func (s *sentence) newBag(pieces []piece) (*bag, error) {
+	g := group{pieces: pieces}
 	if err := g.failed(); err != nil {
 		return nil, err
 	}
 	b := &bag{zone: s.zone, shown: s.zone, source: s}
-	for _, p := range g.pieces {
+	for _, p := range pieces {
 		if p.day != nil {
 			b.addDay(*p.day)
 		}
@@ -67,6 +73,16 @@ func (g group) bag(s *sentence) (*bag, error) {
 			}
 			b.span = p.span
 		}
+		if p.shift != nil {
+			b.shift = p.shift
+		}
+		if p.limit != nil {
+			b.limits = append(b.limits, *p.limit)
+		}
+		b.vague = b.vague || p.vague
+		if p.asked && b.asked == nil {
+			b.asked = &p
+		}
 		if p.repeat != nil && !b.addRepeat(*p.repeat) {
 			return nil, invalid("two ways to repeat at once; make one reminder for each")
 		}
@@ -82,7 +98,7 @@ func (g group) bag(s *sentence) (*bag, error) {
 func (g group) clocks() []clock {
 	before := func(i int) part {
 		for i--; i >= 0; i-- {
-			if p := g.pieces[i].part; p != noPart {
+			if p := g.pieces[i].part; p != noPart && g.pieces[i].clock == nil {
 				return p
 			}
 		}
@@ -90,7 +106,7 @@ func (g group) clocks() []clock {
 	}
 	behind := func(i int) part {
 		for i++; i < len(g.pieces); i++ {
-			if p := g.pieces[i].part; p != noPart {
+			if p := g.pieces[i].part; p != noPart && g.pieces[i].clock == nil {
 				return p
 			}
 		}
@@ -98,6 +114,7 @@ func (g group) clocks() []clock {
 	}
 	var all []clock
 	for i, p := range g.pieces {
+		all = append(all, p.more...)
 		if p.clock == nil {
 			continue
 		}
@@ -105,7 +122,10 @@ func (g group) clocks() []clock {
 			before, behind = behind, before
 		}
 		c := *p.clock
-		if c.part = before(i); c.part == noPart {
+		if c.part = p.part; c.part == noPart {
+			c.part = before(i)
+		}
+		if c.part == noPart {
 			c.part = behind(i)
 		}
 		if c.style == colon && g.digits() {
@@ -113,12 +133,12 @@ func (g group) clocks() []clock {
 		}
 		all = append(all, c)
 	}
-	return listed(all)
+	return sameStyle(all)
 }
 
-// listed reads a list of hours by one clock: with an hour above 12 in it, all
+// sameStyle reads a list of hours by one clock: with an hour above 12 in it, all
 // are of 24.
-func listed(all []clock) []clock {
+func sameStyle(all []clock) []clock {
 	if !slices.ContainsFunc(all, func(c clock) bool { return c.style == full && c.hour > 12 }) {
 		return all
 	}
@@ -131,12 +151,7 @@ func listed(all []clock) []clock {
 }
 
 func (g group) digits() bool {
-	for _, p := range g.pieces {
-		if p.day != nil && p.day.digits {
-			return true
-		}
-	}
-	return false
+	return g.has(func(p piece) bool { return p.day != nil && p.day.digits })
 }
 
 // place sets the zones. A moment is meant by the offset, if there is one; it is
@@ -185,18 +200,29 @@ func (b *bag) addDay(d day) {
 // "every thursday"; false when they exclude each other.
 func (b *bag) addRepeat(r repeat) bool {
 	switch o := b.repeat; {
-	case o == nil || o.kind == daily && r.kind != spaced:
+	case o == nil || o.freq == daily && o.often == 0 && r.freq != spaced && r.freq != fullHour:
 		b.repeat = &r
-	case r.kind == daily && o.kind != spaced:
-	case o.kind == r.kind && r.kind == weekly:
+	case r.freq == daily && r.often == 0 && o.freq != spaced && o.freq != fullHour:
+	case o.freq == r.freq && r.freq == weekly:
 		both := *o
+		if both.week == 0 || r.week == 0 || both.every < r.every { // biweekly on fridays
+			both.every = max(both.every, r.every)
+		}
 		both.week |= r.week
-		both.work = o.work && r.work
+		both.work, both.days, both.rest = (o.work || o.week == 0) && r.work, o.days || r.days, o.rest || r.rest
 		b.repeat = &both
-	case o.kind == r.kind && r.kind == monthly:
+	case o.freq == r.freq && r.freq == monthly && o.lunar == r.lunar:
 		both := *o
-		both.numbers = append(append([]int{}, o.numbers...), r.numbers...)
+		both.every = max(both.every, r.every)
+		both.numbers = append(slices.Clone(o.numbers), r.numbers...)
+		if o.nth == 0 {
+			both.nth, both.week = r.nth, r.week
+		}
 		b.repeat = &both
+	case (o.freq == spaced || o.freq == fullHour) && (r.freq == weekly || r.freq == daily || r.freq == monthly):
+		b.repeat, b.spaced = &r, o
+	case (r.freq == spaced || r.freq == fullHour) && (o.freq == weekly || o.freq == daily || o.freq == monthly):
+		b.spaced = &r
 	default:
 		return false
 	}
@@ -213,12 +239,16 @@ func (b *bag) resolve() (answer, error) {
 		return a, ErrPast
 	}
 	a.phrases = distinct(a.phrases)
-	for _, p := range a.phrases {
+	for i, p := range a.phrases {
 		if !p.At.IsZero() && p.At.Year() > 9999 || p.Every > 200*365*24*time.Hour {
 			return a, invalid("this is too far away")
 		}
-		if p.Cron != "" && b.foreign() {
-			return a, fmt.Errorf("%w: what repeats needs a zone by its name, as Asia/Shanghai, not %s", ErrBadZone, b.zone)
+		if (p.Cron != "" || p.Rule != "") && b.foreign() {
+			return a, badZone(": what repeats needs a name, as Asia/Shanghai, not %s", b.zone)
+		}
+		a.phrases[i].Zone, a.phrases[i].Vague = b.shown, b.vague
+		if !p.At.IsZero() {
+			a.phrases[i].At = p.At.In(b.shown)
 		}
 	}
 	return a, nil
@@ -228,57 +258,71 @@ func (b *bag) resolve() (answer, error) {
 func distinct(all []Phrase) []Phrase {
 	var kept []Phrase
 	for _, p := range all {
-		if !slices.ContainsFunc(kept, func(o Phrase) bool { return o.Cron == p.Cron && o.Every == p.Every && o.At.Equal(p.At) }) {
+		if !slices.ContainsFunc(kept, p.same) {
 			kept = append(kept, p)
 		}
 	}
 	return kept
 }
 
+// same says that both come at the same times.
+func (p Phrase) same(o Phrase) bool {
+	return o.Cron == p.Cron && o.Every == p.Every && o.At.Equal(p.At) && o.Rule == p.Rule
+}
+
 func (b *bag) meaning() (answer, error) {
+	if b.asked != nil {
+		return b.unclear(*b.asked)
+	}
+	if l := b.limited(window); l != nil && b.repeat == nil && len(b.clocks) == 0 { // an event from 3 to 5
+		b.clocks = group{pieces: l.start}.clocks()
+		for i, c := range b.clocks {
+			if c.part == noPart {
+				b.clocks[i].part = b.part
+			}
+		}
+		*b = *b.without(window)
+	}
+	if l := b.limited(since); l != nil && b.repeat == nil && len(b.limits) == 1 {
+		return b.source.begins(*b, *l)
+	}
+	if l := b.limited(count); l != nil && b.repeat != nil && b.repeat.freq == daily && len(b.clocks) == 0 {
+		b.repeat.often = l.count
+		*b = *b.without(count)
+	}
+	if b.shift != nil {
+		return b.shifted()
+	}
+	if b.repeat == nil && b.daily() {
+		b.repeat = &repeat{freq: daily}
+	}
 	others := len(b.days) > 0 || b.week != nil || len(b.clocks) > 0 || b.part != noPart
+	if b.repeat == nil && len(b.limits) > 0 && b.whole == nil {
+		return ask("Once, or again and again? Please say how often, as every day at 9", "只提醒一次还是重复？请说清楚多久一次，例如每天9点")
+	}
 	switch {
 	case b.whole != nil:
 		if others || b.span != nil || b.repeat != nil {
 			return answer{}, invalid("an expression and another time at once")
 		}
 		return sole(*b.whole), nil
-	case b.repeat != nil && b.span != nil:
+	case b.repeat != nil && b.span != nil && b.repeat.freq != spaced:
 		return answer{}, invalid("both a length of time and a repetition")
 	case b.repeat != nil:
 		return b.repeating()
 	case b.span != nil:
 		return b.after()
-	case len(b.days) == 0 && b.week == nil && !others:
+	case b.vague && !others || b.vague && len(b.clocks) == 0 && b.part == noPart:
+		return b.sometime()
+	case !others:
 		return answer{}, ErrNone
 	}
 	return b.once()
 }
 
-// after is a span from now. With an hour it names the day.
-func (b *bag) after() (answer, error) {
-	s := *b.span
-	hours := len(b.clocks) > 0 || b.part != noPart
-	if len(b.days) > 0 || b.week != nil || hours && s.exact > 0 {
-		return answer{}, invalid("two times at once: a length of time and another one")
-	}
-	if s == (span{}) {
-		return answer{}, invalid("the length of time must be one second or more")
-	}
-	if s.months > 12*9999 || s.days > 366*9999 {
-		return answer{}, invalid("this is too far away")
-	}
-	day := dateOf(b.now).months(s.months).add(s.days)
-	if hours {
-		return b.moments([]date{day})
-	}
-	t := b.now
-	if s.months > 0 || s.days > 0 {
-		t = day.at(t.Hour(), t.Minute(), t.Second(), b.zone)
-	}
-	t = t.Add(s.exact).Truncate(time.Second)
-	if !t.After(b.now) {
-		return answer{}, invalid("the length of time must be one second or more")
-	}
-	return sole(Phrase{At: t}), nil
+// unclear asks about a piece that has no one meaning.
+func (b *bag) unclear(p piece) (answer, error) {
+	said := b.source.Cut(p.from, p.to)
+	return ask("“"+said+"”: I am not sure which time this is. Please say the exact time, as 2026-12-24 16:50",
+		"“"+said+"”：没看懂这是什么时间。请直接说准确的时间，例如 2026-12-24 16:50")
 }

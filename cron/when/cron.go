@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"magpie/cron/calendar"
 )
 
 // field is the set of values of one field of an expression. star says that it
@@ -163,7 +166,7 @@ func (c Cron) possible() bool {
 		return true
 	}
 	for m := 1; m <= 12; m++ {
-		longest := date{2028, 1, 1}.months(m - 1).last() // a leap year
+		longest := calendar.Date{Year: 2028, Month: time.Month(m), Day: 1}.Last() // a leap year
 		if c.fields[cronMonth].has(m) && bits.TrailingZeros64(days.set) <= longest {
 			return true
 		}

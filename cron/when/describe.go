@@ -1,10 +1,13 @@
 package when
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"strings"
 	"time"
+
+	"magpie/cron/calendar"
 )
 
 // Describe repeats what was understood, with the next time and the zone:
@@ -24,6 +27,15 @@ func Describe(p Phrase, now time.Time, lang string) string {
 			return text
 		}
 		return text + after(lang) + moment(next, p.Zone, lang)
+	case p.Rule != "":
+		r, err := calendar.ParseRule(p.Rule)
+		if err != nil {
+			return text
+		}
+		if next, ok := r.Next(now, located(p.Zone)); ok {
+			return text + after(lang) + moment(next, p.Zone, lang)
+		}
+		return text
 	case p.Every > 0:
 		return text + after(lang) + Moment(now.Add(p.Every).In(located(p.Zone)), lang)
 	}
@@ -41,6 +53,8 @@ func Words(p Phrase, lang string) string {
 		return everyWords(p.Every, lang)
 	case p.Cron != "":
 		return cronWords(p.Cron, lang) + zoneWordsOf(zoneLabel(zone, time.Time{}), lang)
+	case p.Rule != "":
+		return ruleWords(p.Rule, zone, lang)
 	case p.At.IsZero():
 		return ""
 	}
@@ -62,8 +76,8 @@ func moment(t time.Time, zone *time.Location, lang string) string {
 	if t.Second() != 0 {
 		clock = t.Format("15:04:05")
 	}
-	d := dateOf(t)
-	if first := d.at(t.Hour(), t.Minute(), t.Second(), zone); first.Before(t.Truncate(time.Second)) {
+	d := calendar.On(t)
+	if first := d.At(t.Hour(), t.Minute(), t.Second(), zone); first.Before(t.Truncate(time.Second)) {
 		return Text{t.Format("Mon "), ""}.In(lang) + t.Format("2006-01-02T15:04:05-07:00")
 	}
 	if chinese(lang) {
@@ -195,7 +209,7 @@ func (c Cron) dayWords() (Text, bool) {
 	case days.star && week.star:
 		return Text{"every day", "每天"}, true
 	case days.star && week.set == workdays:
-		return Text{"every weekday", "每个工作日"}, true
+		return Text{"every weekday", "每周一到周五"}, true
 	case days.star && week.set == weekends:
 		return Text{"every weekend", "每周末"}, true
 	case days.star && week.set != allWeek:
@@ -242,4 +256,66 @@ func ordinalEnd(n int) string {
 		return "rd"
 	}
 	return "th"
+}
+
+// Explain says in both languages what an error of Parse or Find means for the
+// person.
+func Explain(err error) Text {
+	switch {
+	case errors.Is(err, ErrPast):
+		return Text{"That time has passed. Please say a time to come", "这个时间已经过了，请说一个将来的时间"}
+	case errors.Is(err, ErrBadZone):
+		return Text{"I do not know that time zone. Please write it as Europe/Berlin", "不认识这个时区，请写成 Asia/Shanghai 这样的名称"}
+	}
+	return Text{"I do not understand that time. Say for example: tomorrow at 3pm", "没听懂时间，可以这样说：明天下午三点"}
+}
+
+// Soon says a moment as people do: "in 20 minutes (04:18)", "today at 18:00",
+// "tomorrow at 09:00", "Friday 27 November at 17:00". The zone is named where it
+// is not that of now.
+func Soon(t, now time.Time, zone *time.Location, lang string) string {
+	here := now.In(located(zone))
+	at := t.In(here.Location())
+	clock := at.Format("15:04")
+	if at.Second() != 0 {
+		clock = at.Format("15:04:05")
+	}
+	ahead := t.Sub(now)
+	switch days := daysBetween(here, at); {
+	case ahead >= 0 && ahead < time.Hour:
+		return Text{"in " + lengthWords(ahead, "en") + " (" + clock + ")", lengthWords(ahead, "zh") + "后（" + clock + "）"}.In(lang)
+	case days == 0:
+		return Text{"today at " + clock, "今天" + clock}.In(lang)
+	case days == 1:
+		return Text{"tomorrow at " + clock, "明天" + clock}.In(lang)
+	case days == 2:
+		return Text{at.Format("Monday") + " at " + clock, "后天（周" + weekdayNames[at.Weekday()].Chinese + "）" + clock}.In(lang)
+	case days == -1:
+		return Text{"yesterday at " + clock, "昨天" + clock}.In(lang)
+	case days > 0 && days < 7:
+		return Text{at.Format("Monday 2 January") + " at " + clock, at.Format("1月2日") + "周" + weekdayNames[at.Weekday()].Chinese + " " + clock}.In(lang)
+	case at.Year() == here.Year():
+		return Text{at.Format("Mon 2 January") + " at " + clock, at.Format("1月2日") + "周" + weekdayNames[at.Weekday()].Chinese + " " + clock}.In(lang)
+	}
+	return Text{at.Format("Mon 2 January 2006") + " at " + clock, at.Format("2006年1月2日") + "周" + weekdayNames[at.Weekday()].Chinese + " " + clock}.In(lang)
+}
+
+func daysBetween(from, to time.Time) int {
+	return int(calendar.On(to).At(12, 0, 0, time.UTC).Sub(calendar.On(from).At(12, 0, 0, time.UTC)) / (24 * time.Hour))
+}
+
+// lengthWords says a length of time, in minutes or, below two, in seconds.
+func lengthWords(d time.Duration, lang string) string {
+	d = d.Round(time.Second)
+	if d < 2*time.Minute && d%time.Minute != 0 {
+		return counted(int(d/time.Second), "second", "秒", lang)
+	}
+	return counted(int((d+30*time.Second)/time.Minute), "minute", "分钟", lang)
+}
+
+func counted(n int, english, chinese, lang string) string {
+	if n != 1 {
+		english += "s"
+	}
+	return Text{fmt.Sprintf("%d %s", n, english), fmt.Sprintf("%d%s", n, chinese)}.In(lang)
 }

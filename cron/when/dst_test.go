@@ -3,6 +3,8 @@ package when
 import (
 	"testing"
 	"time"
+
+	"magpie/cron/calendar"
 )
 
 // New York goes from 02:00 to 03:00 on 2026-03-08 and from 02:00 back to 01:00
@@ -58,8 +60,8 @@ func TestOtherZonesGapsAndFolds(t *testing.T) {
 		{zone: "Asia/Shanghai", year: 2026, month: 3, day: 8, hour: 2, minute: 30, want: "2026-03-08T02:30:00+08:00"},
 		{zone: "UTC", year: 2026, month: 3, day: 8, hour: 26, minute: 30, want: "2026-03-09T02:30:00Z"}, // an hour of the day after
 	} {
-		d := date{row.year, time.Month(row.month), row.day}
-		if got := d.at(row.hour, row.minute, 0, mustZone(t, row.zone)).Format(time.RFC3339); got != row.want {
+		d := calendar.Date{Year: row.year, Month: time.Month(row.month), Day: row.day}
+		if got := d.At(row.hour, row.minute, 0, mustZone(t, row.zone)).Format(time.RFC3339); got != row.want {
 			t.Errorf("%s %v %02d:%02d is %s, want %s", row.zone, d, row.hour, row.minute, got, row.want)
 		}
 	}

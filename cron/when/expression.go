@@ -4,27 +4,29 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"magpie/cron/grammar"
 )
 
 // expression reads a cron expression at the beginning of the text: "0 9 * *
 // 1-5", "cron 30 8 1 * *", "@daily", "@every 10m", "CRON_TZ=Asia/Tokyo 0 9 * *
 // *". Bare numbers without any * are one only behind "cron".
 func (s *sentence) expression(i int) (piece, int) {
-	text := s.src[s.ts[i].from:]
-	said := s.ts.is(i, "cron", "cron_tz", "tz")
-	if !said && !s.ts.is(i, "*", "@", "?") && s.ts[i].kind != number {
+	text := s.Source[s.Tokens[i].From:]
+	said := s.Is(i, "cron", "cron_tz", "tz")
+	if !said && !s.Is(i, "*", "@", "?") && s.Tokens[i].Kind != grammar.Number {
 		return piece{}, 0
 	}
 	rest := text
-	if s.ts.is(i, "cron") {
-		rest = strings.TrimLeft(rest[len(s.ts[i].raw):], " :\t\n")
+	if s.Is(i, "cron") {
+		rest = strings.TrimLeft(rest[len(s.Tokens[i].Raw):], " :\t\n")
 	}
 	p := piece{whole: &Phrase{}}
 	if name, after, ok := cutZone(rest); ok {
 		said, rest = true, after
 		zone := loadZone(name)
 		if zone.err != nil {
-			return zone, s.tokenAt(len(s.src))
+			return zone, s.tokenAt(len(s.Source))
 		}
 		p.zone = zone.zone
 	}
@@ -32,7 +34,7 @@ func (s *sentence) expression(i int) (piece, int) {
 	if used == 0 {
 		return piece{}, 0
 	}
-	next := s.tokenAt(len(s.src) - len(rest) + used)
+	next := s.tokenAt(len(s.Source) - len(rest) + used)
 	if every, ok := strings.CutPrefix(strings.ToLower(expr), "@every "); ok {
 		d, bad := time.ParseDuration(strings.TrimSpace(every))
 		if bad != nil || d < time.Second {
@@ -52,7 +54,7 @@ func (s *sentence) expression(i int) (piece, int) {
 // tokenAt is the first token at or behind a byte.
 func (s *sentence) tokenAt(at int) int {
 	i := 0
-	for i < len(s.ts) && s.ts[i].from < at {
+	for i < len(s.Tokens) && s.Tokens[i].From < at {
 		i++
 	}
 	return i

@@ -9,6 +9,8 @@ func (p part) usual() []int {
 		return []int{12}
 	case afternoon:
 		return []int{15}
+	case dusk, workEnd:
+		return []int{18}
 	case evening:
 		return []int{20}
 	}
@@ -33,6 +35,11 @@ func (p part) hour(h int) (int, bool) {
 			h += 12
 		}
 		return h, h >= 12 && h <= 20
+	case dusk, workEnd:
+		if h < 12 {
+			h += 12
+		}
+		return h, h >= 16 && h <= 20
 	case evening:
 		switch {
 		case h == 0 || h == 12 || h == 24:
@@ -115,7 +122,7 @@ func (b *bag) hourQuestion() answer {
 	c := b.clocks[0]
 	said := ""
 	if c.from < c.to {
-		said = b.source.src[b.source.ts[c.from].from:b.source.ts[c.to-1].to]
+		said = b.source.Cut(c.from, c.to)
 	}
 	if c.style == midnight {
 		return answer{question: Text{"Midnight at the beginning or at the end of that day?", "是那天开始时还是结束时的零点？"}}

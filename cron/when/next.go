@@ -3,6 +3,8 @@ package when
 import (
 	"math/bits"
 	"time"
+
+	"magpie/cron/calendar"
 )
 
 // maxSearch bounds the search for the next slot: 29 February on a given day of
@@ -23,9 +25,9 @@ func (c Cron) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 		zone = time.UTC
 	}
 	local := after.In(zone)
-	day := dateOf(local)
+	day := calendar.On(local)
 	for range maxSearch {
-		if day.year > 9999 {
+		if day.Year > 9999 {
 			break
 		}
 		if c.matches(day) {
@@ -33,38 +35,38 @@ func (c Cron) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 				return t, true
 			}
 		}
-		day = day.add(1)
+		day = day.Add(1)
 	}
 	return time.Time{}, false
 }
 
-func (c Cron) matches(d date) bool {
-	if !c.fields[cronMonth].has(int(d.month)) {
+func (c Cron) matches(d calendar.Date) bool {
+	if !c.fields[cronMonth].has(int(d.Month)) {
 		return false
 	}
 	days, week := c.fields[cronDay], c.fields[cronWeekday]
-	onDay := days.has(d.day) || c.last && d.day == d.last()
-	onWeek := week.has(int(d.weekday()))
+	onDay := days.has(d.Day) || c.last && d.Day == d.Last()
+	onWeek := week.has(int(d.Weekday()))
 	if days.star || week.star {
 		return onDay && onWeek
 	}
 	return onDay || onWeek
 }
 
-func (c Cron) onDay(d date, after time.Time, zone *time.Location) (time.Time, bool) {
+func (c Cron) onDay(d calendar.Date, after time.Time, zone *time.Location) (time.Time, bool) {
 	if c.fields[cronHour].star {
 		return c.running(d, after, zone)
 	}
 	for h := range c.fields[cronHour].values() {
-		if !d.at(h, 59, 59, zone).After(after) {
+		if !d.At(h, 59, 59, zone).After(after) {
 			continue
 		}
 		for m := range c.fields[cronMinute].values() {
-			if !d.at(h, m, 59, zone).After(after) {
+			if !d.At(h, m, 59, zone).After(after) {
 				continue
 			}
 			for s := range c.fields[cronSecond].values() {
-				if t := d.at(h, m, s, zone); t.After(after) {
+				if t := d.At(h, m, s, zone); t.After(after) {
 					return t, true
 				}
 			}
@@ -74,12 +76,12 @@ func (c Cron) onDay(d date, after time.Time, zone *time.Location) (time.Time, bo
 }
 
 // running goes through the day as it passes, minute by minute of the clock.
-func (c Cron) running(d date, after time.Time, zone *time.Location) (time.Time, bool) {
-	t := d.at(0, 0, 0, zone)
+func (c Cron) running(d calendar.Date, after time.Time, zone *time.Location) (time.Time, bool) {
+	t := d.At(0, 0, 0, zone)
 	if !t.After(after) {
 		t = after.Truncate(time.Second).Add(time.Second).In(zone)
 	}
-	for dateOf(t) == d {
+	for calendar.On(t) == d {
 		if c.fields[cronMinute].has(t.Minute()) {
 			if rest := c.fields[cronSecond].set >> t.Second(); rest != 0 {
 				return t.Add(time.Duration(bits.TrailingZeros64(rest)) * time.Second), true

@@ -1,117 +1,234 @@
 package when
 
-import "strconv"
+import (
+	"magpie/cron/grammar"
+)
 
-var englishOnes = map[string]int{
-	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-	"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-	"seventeen": 17, "eighteen": 18, "nineteen": 19,
+func wholeNumber(t *grammar.Text, i int) (any, int) {
+	if n := t.Num(i); n >= 0 {
+		return n, i + 1
+	}
+	if t.Is(i, "a", "an") {
+		return nil, 0
+	}
+	return found(t.Spoken(i))
 }
 
-var englishTens = map[string]int{
-	"twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+func chineseNumber(t *grammar.Text, i int) (any, int) {
+	n, j := t.Chinese(i)
+	if f, k := t.Amount(i); k > j && t.Num(i) >= 0 {
+		return f, k
+	}
+	if t.Is(i, "零", "〇") {
+		return nil, 0
+	}
+	return found(float64(n), j)
 }
 
-var englishOrdinals = map[string]int{
-	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-	"tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
-	"seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+func within(t *grammar.Text, i, least, most int) (any, int) {
+	n, j := t.Chinese(i)
+	if j == 0 || n < least || n > most {
+		return nil, 0
+	}
+	return n, j
 }
 
-var chineseDigits = map[string]int{
-	"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9,
+// lunarNumber reads 十五, 廿三, 二十八, 三十.
+func lunarNumber(t *grammar.Text, i int) (any, int) {
+	if t.Is(i, "廿") {
+		if n, j := t.Chinese(i + 1); j > 0 && n < 10 {
+			return 20 + n, j
+		}
+		return 20, i + 1
+	}
+	return within(t, i, 1, 30)
 }
 
-var chineseScales = map[string]int{"十": 10, "百": 100, "千": 1000}
+func ordinal(t *grammar.Text, i int, digits bool) (any, int) {
+	n, j := t.Ordinal(i)
+	if j == 0 || (t.Num(i) >= 0) != digits {
+		return nil, 0
+	}
+	return n, j
+}
 
-// spoken reads a number written in English words: "a", "twelve", "twenty-five".
-// The place is 0 when there is none.
-func (ts tokens) spoken(i int) (n, next int) {
-	if n, ok := englishTens[ts.text(i)]; ok {
-		j := ts.skip(i+1, "-")
-		if ones := englishOnes[ts.text(j)]; ones > 0 && ones < 10 && ts.text(j) != "a" && ts.text(j) != "an" {
-			return n + ones, j + 1
+// dayNumber reads the number of a day: "22", "22nd", "first"; not the 9 of 9:30
+// or 9am.
+func dayNumber(t *grammar.Text, i int) (any, int) {
+	if n, j := t.Ordinal(i); j > 0 {
+		return n, j
+	}
+	n := t.Num(i)
+	if n < 0 || len(t.Tokens[i].Text) > 2 || t.Is(i+1, ":") || t.At("ampm", i+1) > 0 {
+		return nil, 0
+	}
+	return n, i + 1
+}
+
+func year(t *grammar.Text, i int) (any, int) {
+	n, j := t.Year(i)
+	if j == 0 || n < 1900 && t.Num(i) >= 0 {
+		return nil, 0
+	}
+	return n, j
+}
+
+func hour(t *grammar.Text, i int) (any, int) {
+	if n := t.Num(i); n >= 0 {
+		if len(t.Tokens[i].Text) > 2 || n > 24 && !t.Is(i+1, "点") {
+			return nil, 0
 		}
 		return n, i + 1
 	}
-	if n, ok := englishOnes[ts.text(i)]; ok {
-		return n, i + 1
-	}
-	return 0, 0
+	return spokenHour(t, i)
 }
 
-// amount reads a number of things in English: "20", "1.5", "two", "a couple of".
-func (ts tokens) amount(i int) (n float64, next int) {
-	if j := ts.any(i, "a couple of", "couple of", "a couple"); j > 0 {
-		return 2, j
+func spokenHour(t *grammar.Text, i int) (any, int) {
+	n, j := t.Spoken(i)
+	if j == 0 || n > 12 || t.Is(i, "a", "an") {
+		return nil, 0
 	}
-	if whole := ts.num(i); whole >= 0 {
-		if ts.is(i+1, ".") && ts.close(i+1) && ts.num(i+2) >= 0 && ts.close(i+2) {
-			n, _ = strconv.ParseFloat(ts[i].text+"."+ts[i+2].text, 64)
-			return n, i + 3
-		}
-		return float64(whole), i + 1
-	}
-	whole, j := ts.spoken(i)
-	return float64(whole), j
+	return n, j
 }
 
-// ordinal reads "1st", "22nd", "first".
-func (ts tokens) ordinal(i int) (n, next int) {
-	if n := ts.num(i); n >= 0 && ts.close(i+1) && ts.is(i+1, "st", "nd", "rd", "th") {
-		return n, i + 2
+func minute(t *grammar.Text, i int) (any, int) {
+	n, j := t.Amount(i)
+	if j == 0 || n < 1 || n > 59 || n != float64(int(n)) || t.Is(i, "a", "an") {
+		return nil, 0
 	}
-	if n, ok := englishOrdinals[ts.text(i)]; ok {
-		return n, i + 1
-	}
-	return 0, 0
+	return int(n), j
 }
 
-// chinese reads a number in digits or Chinese characters: "20", "二十五",
-// "一百零五", "零五". Two digits in a row are two numbers, as in "每周一三五".
-func (ts tokens) chinese(i int) (n, next int) {
-	if n := ts.num(i); n >= 0 {
+// minuteWord reads "thirty", "oh five", and the minute of "9 30".
+func minuteWord(t *grammar.Text, i int) (any, int) {
+	if t.Is(i, "oh", "o") {
+		n, j := t.Spoken(i + 1)
+		return found(n, j)
+	}
+	if t.Num(i) >= 10 && t.Num(i) <= 59 && t.At("ampm", i+1) > 0 {
+		return t.Num(i), i + 1
+	}
+	n, j := t.Spoken(i)
+	if n < 10 || n > 59 {
+		return nil, 0
+	}
+	return n, j
+}
+
+func minuteDigits(t *grammar.Text, i int) (any, int) {
+	if n := t.Num(i); n >= 0 && n < 60 && len(t.Tokens[i].Text) == 2 {
 		return n, i + 1
 	}
-	total, digit, start := 0, -1, i
-	for ; i < len(ts) && i < start+maxList; i++ {
-		if d, ok := chineseDigits[ts[i].text]; ok {
-			if digit > 0 {
-				break
-			}
-			digit = d
-			continue
-		}
-		scale, ok := chineseScales[ts[i].text]
-		if !ok || total > 9999 {
+	return nil, 0
+}
+
+// military reads 1530, 0900.
+func military(t *grammar.Text, i int) (any, int) {
+	n := t.Num(i)
+	if n < 0 || len(t.Tokens[i].Text) != 4 || n/100 > 24 || n%100 > 59 {
+		return nil, 0
+	}
+	return n, i + 1
+}
+
+// numbers reads days of a month: "1st", "1st and 15th", "1st, 10th".
+func numbers(t *grammar.Text, i int) (any, int) {
+	var all []int
+	end := 0
+	for range grammar.MaxList {
+		n, j := t.Ordinal(i)
+		if j == 0 {
 			break
 		}
-		if digit < 0 {
-			digit = 1
-		}
-		total += digit * scale
-		digit = -1
+		all, end = append(all, n), j
+		i = t.Skip(t.After("list-and", j), "the")
 	}
-	if i == start {
-		return 0, 0
-	}
-	return total + max(digit, 0), i
+	return found(all, end)
 }
 
-// year reads a year of four digits: "2026", "二〇二六".
-func (ts tokens) year(i int) (n, next int) {
-	if n := ts.num(i); n >= 0 {
-		if len(ts[i].text) != 4 {
-			return 0, 0
+// chineseDays reads 1号, 1号和15号, 1、15号.
+func chineseDays(t *grammar.Text, i int) (any, int) {
+	var all, kept []int
+	end := 0
+	for range grammar.MaxList {
+		n, j := t.Chinese(i)
+		if j == 0 || n < 1 || n > 99 {
+			break
 		}
-		return n, i + 1
-	}
-	for range 4 {
-		d, ok := chineseDigits[ts.text(i)]
-		if !ok {
-			return 0, 0
+		all = append(all, n)
+		if k := t.Skip(j, "号", "日"); k > j {
+			kept, end, j = all, k, k
 		}
-		n, i = n*10+d, i+1
+		if i = t.After("zh-list", j); i == j {
+			break
+		}
 	}
-	return n, i
+	return found(kept, end)
+}
+
+// chineseHour reads the hour and its 点 or 时: 三点, 8点, 十五时.
+func chineseHour(t *grammar.Text, i int) (any, int) {
+	if t.Is(i-1, "早", "晚", "快", "慢", "多", "少", "有", "差", "第", "大", "小", "高", "低", "好", "远", "近", "注", "重", "提", "做", "吃", "写", "这", "那") && t.Close(i) && t.Is(i, "一", "两", "几") {
+		return nil, 0 // 早一点 is not one o'clock
+	}
+	n, j := t.Chinese(i)
+	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 {
+		return nil, 0
+	}
+	c := clock{hour: n, from: i}
+	if n == 0 || n > 12 || t.Num(i) >= 0 && len(t.Tokens[i].Text) == 2 && n < 10 {
+		c.style = full
+	}
+	switch {
+	case t.Any(j, "点钟", "点鐘") > 0:
+		c.to = j + 2
+	case t.Is(j, "点") && !t.Is(j+1, "名", "赞", "餐", "击", "评", "儿", "水", "意", "建", "滴", "子", "都", "也", "单", "外", "菜", "歌", "头", "火", "事", "东"):
+		c.to = j + 1
+	case t.Is(j, "时") && !t.Is(j+1, "间", "候", "长", "辰", "区", "差"):
+		c.to = j + 1
+	default:
+		return nil, 0
+	}
+	return c, c.to
+}
+
+// chineseMinute reads 零五, 30分, 四十五 behind an hour.
+func chineseMinute(t *grammar.Text, i int) (any, int) {
+	n, j := t.Chinese(i)
+	if j == 0 || n > 59 {
+		return nil, 0
+	}
+	if t.Is(j, "分") && !t.Is(j+1, "之") {
+		return n, t.Skip(j+1, "钟")
+	}
+	two := n >= 10 || t.Is(i, "零", "〇") || len(t.Tokens[i].Text) == 2
+	if !two || t.Is(j, "个", "人", "名", "位", "块", "元", "%", "天", "点", "小", "分", "秒", "年", "月", "号", "日", "次", "只", "条", "件", ":", "度", "岁", "刻", "周", "星", "片", "粒", "米", "公", "斤", "千") {
+		return nil, 0
+	}
+	return n, j
+}
+
+// digital reads 15:00, 9:30, 07:05:30, behind the T of an ISO time too.
+func digital(t *grammar.Text, i int) (any, int) {
+	from := i
+	if t.Is(i, "t") && t.Close(i) && t.Close(i+1) {
+		i++
+	}
+	h := t.Num(i)
+	if h < 0 || t.Num(i+2) < 0 || !t.Is(i+1, ":") || !t.Close(i+1) || !t.Close(i+2) || len(t.Tokens[i+2].Text) != 2 || len(t.Tokens[i].Text) > 2 {
+		return nil, 0
+	}
+	c := clock{hour: h, minute: t.Num(i + 2), style: colon, from: i, to: i + 3}
+	if len(t.Tokens[i].Text) == 2 && h < 10 || h == 0 || h > 12 || i > from {
+		c.style = full
+	}
+	j := i + 3
+	if t.Is(j, ":") && t.Close(j) && t.Close(j+1) && t.Num(j+1) >= 0 {
+		c.second, j = t.Num(j+1), j+2
+		if t.Is(j, ".") && t.Close(j) && t.Close(j+1) && t.Num(j+1) != -1 {
+			j += 2 // fractions of a second
+		}
+	}
+	c.to = j
+	return c, j
 }

@@ -26,7 +26,8 @@ func mustZone(t testing.TB, name string) *time.Location {
 type reader func(text string, now time.Time, zone *time.Location) (Phrase, error)
 
 // short writes a result so that a table can hold it: "2026-11-24 15:00", "cron
-// 0 9 * * 1-5", "every 2h0m0s", "? one | other", "past".
+// 0 9 * * 1-5", "every 2h0m0s", "rule FREQ=…", "? one | other", "one and
+// another", "past".
 func short(p Phrase, err error) string {
 	var asked *Ambiguous
 	switch {
@@ -57,10 +58,29 @@ func short(p Phrase, err error) string {
 	if !p.At.IsZero() {
 		text += strings.TrimSuffix(p.At.Format("2006-01-02 15:04:05"), ":00")
 	}
+	if _, rule, ok := strings.Cut(p.Rule, "\n"); ok { // without its DTSTART
+		text += "rule " + strings.NewReplacer("RRULE:", "", ";BYSECOND=0", "", "\n", " ").Replace(rule)
+	}
 	if p.Zone.String() != "Asia/Shanghai" {
 		text += " " + p.Zone.String()
 	}
+	for _, other := range p.And {
+		text += " and " + short(other, nil)
+	}
 	return text
+}
+
+// slotsOf are the first times of a phrase.
+func slotsOf(p Phrase, after time.Time) string {
+	var all []string
+	for range 5 {
+		next, ok := p.Next(after)
+		if !ok {
+			break
+		}
+		all, after = append(all, next.UTC().Format(time.RFC3339)), next
+	}
+	return strings.Join(all, " ")
 }
 
 // phrases tests a table of texts that are times and nothing else. Find must
@@ -99,13 +119,17 @@ func phrases(t *testing.T, table [][2]string) {
 	}
 }
 
-// again demands that the words for a phrase are understood as that phrase.
+// again demands that the words for a phrase are understood as that phrase; of a
+// rule, that its times are the same.
 func again(t testing.TB, p Phrase, now time.Time) {
 	t.Helper()
+	for _, other := range p.And {
+		again(t, other, now)
+	}
 	for _, lang := range []string{"en", "zh"} {
 		for _, text := range []string{Words(p, lang), Describe(p, now, lang)} {
 			q, err := Parse(text, now, p.Zone)
-			if err != nil || q.Every != p.Every || q.Cron != p.Cron || !q.At.Equal(p.At) || q.Zone.String() != p.Zone.String() {
+			if err != nil || q.Every != p.Every || q.Cron != p.Cron || !q.At.Equal(p.At) || p.Rule != "" && slotsOf(q, now) != slotsOf(p, now) || q.Zone.String() != p.Zone.String() {
 				t.Errorf("%q is understood as %s (%v), want %s", text, short(q, err), err, short(p, nil))
 			}
 		}

@@ -1,36 +1,52 @@
 package when
 
 import (
+	"math"
+	"slices"
 	"time"
+
+	"magpie/cron/calendar"
 )
 
 // piece is one part of a time: a day, an hour, "every monday". What a sentence
-// says of a time is a bag of them, in any order.
+// says of a time is a row of them.
 type piece struct {
 	day    *day
 	week   *int // "next week": weeks from the running one
 	clock  *clock
+	more   []clock // besides
 	part   part
-	span   *span
+	span   *Span // from now
 	repeat *repeat
+	limit  *limit
+	shift  *Span // before the rest of the time, or after it
 	zone   *time.Location
 	offset bool    // the zone is only an offset: it tells the moment, not where people live
 	whole  *Phrase // a cron expression: nothing else may stand with it
+	vague  bool    // the hour, or all, is chosen for the person
+	nag    bool    // until it is done
 	err    error   // it looks like a time and is none
-	// weak pieces mean a time only behind another one: "tomorrow morning".
-	weak bool
-	// bare ones only at the beginning or behind "remind me": "20m stretch".
-	bare bool
+	// bare pieces mean a time only at the beginning or behind "remind me": "20m
+	// stretch"; weak ones only behind another piece: "tomorrow morning".
+	bare, weak bool
+	// listed pieces follow the one before behind "and"; either ones behind "or".
+	listed, either bool
+	// asked pieces have no one meaning.
+	asked    bool
+	from, to int // tokens
 }
 
 type dayKind uint8
 
 const (
 	inDays   dayKind = iota // n days from today
-	weekday                 // the coming one
-	calendar                // a date; year 0 is the coming one, or in n years
+	weekday                 // the coming one, or of the week n weeks ahead
+	onDate                  // a date; year 0 is the coming one, or in n years
 	monthDay                // number, in n months from this one or in the coming one that has it
+	nthDay                  // the number-th of week in a month: n months from this one, or date.Month
 	weekend                 // of the week that is n weeks ahead, or the coming one
+	holiday                 // by its key
+	lunarDay                // date.Month and Day of the lunar year
 )
 
 // coming stands for an n that was not said.
@@ -42,10 +58,13 @@ const lastDay = 100
 type day struct {
 	kind   dayKind
 	n      int // days, weeks, months or years ahead; coming
-	date   date
+	date   calendar.Date
 	digits bool // 2026-11-22: the hour beside it is of 24
-	number int  // of a monthDay; 0 when it is not said ("next month")
-	week   time.Weekday
+	number int  // of a monthDay, 0 when it is not said ("next month"); of an nthDay, -1 is the last
+	week   uint8
+	key    string
+	work   bool // of an nthDay: of the working days
+	early  int  // so many days before it
 }
 
 // style is how an hour was written.
@@ -75,19 +94,40 @@ const (
 	morning
 	noon
 	afternoon
+	dusk
 	evening
+	workEnd
 )
 
-// span is a length of time. Calendar units keep the hour of the wall clock.
-type span struct {
-	months, days int
-	exact        time.Duration
+var partNames = map[string]part{
+	"dawn": dawn, "morning": morning, "noon": noon, "afternoon": afternoon, "dusk": dusk, "evening": evening, "work-end": workEnd,
 }
 
-type repeatKind uint8
+// Span is a length of time. Calendar units keep the hour of the wall clock.
+type Span struct {
+	Months, Days int
+	Exact        time.Duration
+}
+
+// After is the moment so much later by the wall clock of its zone.
+func (s Span) After(t time.Time) time.Time {
+	if s.Months != 0 || s.Days != 0 {
+		t = calendar.On(t).Months(s.Months).Add(s.Days).At(t.Hour(), t.Minute(), t.Second(), t.Location())
+	}
+	return t.Add(s.Exact)
+}
+
+// Negative is the span to the other side.
+func (s Span) Negative() Span { return Span{-s.Months, -s.Days, -s.Exact} }
+
+func (s Span) plus(o Span) Span { return Span{s.Months + o.Months, s.Days + o.Days, s.Exact + o.Exact} }
+
+func (s Span) calendar() bool { return s.Months != 0 || s.Days != 0 }
+
+type frequency uint8
 
 const (
-	daily repeatKind = iota
+	daily frequency = iota
 	weekly
 	monthly
 	yearly
@@ -96,84 +136,124 @@ const (
 )
 
 type repeat struct {
-	kind    repeatKind
-	week    uint8 // bits of the days, Sunday first
-	numbers []int // days of the month
-	minute  int   // of a fullHour
-	work    bool  // of working days, where nobody means the night
-	sure    bool  // numbers that some months lack are meant so
-	apart   bool  // 每隔两天: every two days or with two days between
-	span    span
+	freq    frequency
+	every   int    // every so many days, weeks, months or years; 0 is 1
+	week    uint8  // bits of the days, Sunday first
+	nth     int    // of a monthly: which of the week; -1 the last
+	numbers []int  // days of the month
+	months  string // of a yearly one: the months, as BYMONTH has them
+	minute  int    // of a fullHour
+	work    bool   // of working days, where nobody means the night
+	rest    bool   // of free days
+	days    bool   // work is of China's calendar, where the zone is there
+	lunar   bool
+	sure    bool // numbers that some months lack are meant so
+	apart   bool // 每隔两天: every two days or with two days between
+	often   int  // so many times a day
+	span    Span
 }
+
+// limit bounds what repeats, or leaves something out.
+type limit struct {
+	kind   limitKind
+	pieces []piece // the time that is the bound; of a window the end
+	start  []piece // of a window
+	week   uint8   // of an except
+	span   Span    // of a lasting
+	count  int
+}
+
+type limitKind uint8
+
+const (
+	until limitKind = iota
+	since
+	lasting
+	count
+	window
+	except
+)
 
 const (
 	workdays = 1<<time.Monday | 1<<time.Tuesday | 1<<time.Wednesday | 1<<time.Thursday | 1<<time.Friday
 	weekends = 1<<time.Saturday | 1<<time.Sunday
 )
 
-// matcher reads the piece that begins at i, and says where it ends; 0 when
-// none does.
-type matcher func(ts tokens, i int) (piece, int)
-
-// matchers in no order: the longest match counts, of equal ones the first.
-var matchers = []matcher{
-	isoDate, zoneName, offset, digital,
-	englishClock, englishPart, englishDay, englishDate, englishMonthDay, englishSpan, englishRepeat, englishEvery, englishMonthly,
-	chineseClock, chinesePart, chineseDay, chineseWeek, chineseDate, chineseMonthDay, chineseSpan, chineseRepeat, chineseEvery,
-}
-
-// match finds the longest piece at i.
-func (ts tokens) match(i int) (best piece, next int) {
-	for _, m := range matchers {
-		if p, j := m(ts, i); j > next {
-			best, next = p, j
-		}
-	}
-	return best, next
-}
-
-func (s span) plus(o span) span {
-	return span{s.months + o.months, s.days + o.days, s.exact + o.exact}
-}
-
-// unit of a span; fractions of a month are counted with 30 days.
-type unit struct{ months, days, seconds int }
-
-var (
-	unitSecond = unit{seconds: 1}
-	unitMinute = unit{seconds: 60}
-	unitHour   = unit{seconds: 3600}
-	unitDay    = unit{days: 1}
-	unitWeek   = unit{days: 7}
-	unitMonth  = unit{months: 1}
-	unitYear   = unit{months: 12}
-)
-
 // maxUnits bounds a number of seconds to what a duration holds; calendar units
 // run out earlier, with the year 9999.
 const maxUnits = 1e9
 
+// unit of a span; fractions of a month are counted with 30 days.
+type unit struct{ months, days, seconds int }
+
+var units = map[string]unit{
+	"second": {seconds: 1}, "minute": {seconds: 60}, "hour": {seconds: 3600}, "quarter": {seconds: 900},
+	"day": {days: 1}, "week": {days: 7}, "fortnight": {days: 14}, "month": {months: 1}, "season": {months: 3}, "year": {months: 12},
+}
+
 // times is n units. What no duration holds is cut to the bound, which lies
 // beyond every calendar.
-func (u unit) times(n float64) span {
+func (u unit) times(n float64) Span {
 	n = min(n, maxUnits)
-	whole := int(n)
-	part := n - float64(whole)
+	whole, part := math.Modf(n)
 	if u.seconds > 0 {
 		seconds := min(n*float64(u.seconds), maxUnits*2)
-		return span{exact: time.Duration(seconds*float64(time.Second) + 0.5).Round(time.Second)}
+		return Span{Exact: time.Duration(seconds*float64(time.Second) + 0.5).Round(time.Second)}
 	}
-	s := span{months: min(whole*u.months, maxUnits), days: min(whole*u.days, maxUnits)}
-	if part > 0 && u.months > 0 {
-		days := part * float64(u.months) * 30
-		if u.months == 12 {
-			s.months += int(part * 12)
-			return s
-		}
-		s.days += int(days)
-	}
-	if part > 0 && u.days > 0 {
-		s.exact = time.Duration(part * float64(u.days) * 24 * float64(time.Hour)).Round(time.Second)
+	s := Span{Months: int(min(whole*float64(u.months), maxUnits)), Days: int(min(whole*float64(u.days), maxUnits))}
+	switch {
+	case part == 0:
+	case u.months%12 == 0 && u.months > 0:
+		s.Months += int(part * 12)
+	case u.months > 0:
+		s.Days += int(part * float64(u.months) * 30)
+	default:
+		s.Exact = time.Duration(part * float64(u.days) * 24 * float64(time.Hour)).Round(time.Second)
 	}
 	return s
+}
+
+// group is a run of pieces: one time, or several in a row.
+type group struct {
+	pieces   []piece
+	from, to int // tokens
+}
+
+// failed is the first error of the pieces.
+func (g group) failed() error {
+	for _, p := range g.pieces {
+		if p.err != nil {
+			return p.err
+		}
+	}
+	return nil
+}
+
+func (g group) has(is func(p piece) bool) bool { return slices.ContainsFunc(g.pieces, is) }
+
+func (g group) repeats() bool { return g.has(func(p piece) bool { return p.repeat != nil }) }
+
+type names uint8
+
+const (
+	hasDay names = 1 << iota
+	hasHour
+	hasMore
+)
+
+// names says what the group holds.
+func (g group) names() names {
+	var n names
+	for _, p := range g.pieces {
+		if p.day != nil || p.week != nil || p.repeat != nil && p.repeat.freq != spaced {
+			n |= hasDay
+		}
+		if p.clock != nil || p.part != noPart {
+			n |= hasHour
+		}
+		if p.span != nil || p.whole != nil || p.err != nil || p.vague || p.repeat != nil && p.repeat.freq == spaced {
+			n |= hasMore
+		}
+	}
+	return n
 }

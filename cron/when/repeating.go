@@ -1,77 +1,77 @@
 package when
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"magpie/cron/calendar"
 )
 
 // repeating is a time that comes again.
 func (b *bag) repeating() (answer, error) {
+	b.leaveOut()
 	r := b.repeat
-	if b.week != nil {
+	switch {
+	case b.week != nil:
 		return answer{}, invalid("a repetition and one week at once")
-	}
-	if r.kind == spaced {
-		return b.spaced()
-	}
-	if r.kind == fullHour {
+	case r.often > 0:
+		return b.often()
+	case b.limited(window) != nil:
+		return b.windowed()
+	case r.freq == spaced:
+		return b.spacedOut()
+	case r.freq == fullHour:
 		if len(b.clocks)+len(b.days) > 0 || b.part != noPart {
 			return answer{}, invalid("each full hour and another time at once")
 		}
-		return sole(Phrase{Cron: strconv.Itoa(r.minute) + " * * * *"}), nil
+		return b.bounded(sole(Phrase{Cron: strconv.Itoa(r.minute) + " * * * *"}))
+	case b.spaced != nil:
+		return b.hourly()
 	}
 	days, a, err := b.repeatDays()
 	if err != nil || a.open {
 		return a, err
 	}
-	a = answer{}
-	slots := b.repeatHours()
+	return b.withHours(days, b.repeatHours())
+}
+
+// withHours are the phrases of the readings of days and hours.
+func (b *bag) withHours(days []days, slots []slot) (answer, error) {
+	a := answer{}
 	for _, at := range slots {
 		for _, d := range days {
-			expr, err := d.cron(at)
+			p, err := b.recurrence(d, at)
 			if err != nil {
 				return a, err
 			}
-			a.phrases = append(a.phrases, Phrase{Cron: expr})
+			a.phrases = append(a.phrases, p)
 		}
 	}
 	switch {
 	case len(days) > 1:
 		a.question = Text{"Not every month has this day. Only in the months that have it, or on the last day of every month?", "不是每个月都有这一天。只在有这一天的月份，还是每月最后一天？"}
-	case len(b.clocks) > 1 && len(slots[0].hours) > 1:
-		a.question = Text{"Which hours do you mean?", "是哪几个时间？"}
 	case len(b.clocks) > 1:
-		a.question = Text{"These hours cannot be one reminder. Which one?", "这些时间不能合为一个提醒，是哪一个？"}
+		a.question = Text{"Which hours do you mean?", "是哪几个时间？"}
 	default:
 		a.question = b.hourQuestion().question
 	}
 	return a, nil
 }
 
-// slot is a time of day of a repetition: hours with one minute and second.
-type slot struct {
-	hours          []int
-	minute, second int
-}
-
 // maxReadings bounds how many readings of a list of hours are offered.
 const maxReadings = 4
 
-// repeatHours are the readings of the hours. Hours with one minute are one slot
-// for each reading of the list; others are told one by one.
+// repeatHours are the readings of the hours.
 func (b *bag) repeatHours() []slot {
 	if len(b.clocks) == 0 {
 		var all []slot
 		for _, h := range b.part.usual() {
-			all = append(all, slot{hours: []int{h}})
+			all = append(all, slot{{hours: []int{h}}})
 		}
 		return all
 	}
-	var all []slot
-	joint := []slot{{minute: b.clocks[0].minute, second: b.clocks[0].second}}
+	all := []slot{{}}
 	for _, c := range b.clocks {
 		one := *b
 		one.clocks = []clock{c}
@@ -79,187 +79,187 @@ func (b *bag) repeatHours() []slot {
 		if c.style == midnight {
 			hours = []int{0} // every day at midnight; of other days it is the beginning
 		}
-		for _, h := range hours {
-			all = append(all, slot{[]int{h}, minute, second})
-		}
 		var longer []slot
-		for _, at := range joint {
+		for _, s := range all {
 			for _, h := range hours {
-				if len(longer) <= maxReadings && minute == at.minute && second == at.second && (len(at.hours) == 0 || at.hours[0]/24 == h/24) {
-					longer = append(longer, slot{append(slices.Clone(at.hours), h), minute, second})
+				if len(longer) <= maxReadings {
+					longer = append(longer, s.and(h, minute, second))
 				}
 			}
 		}
-		joint = longer
-	}
-	if len(joint) > 0 && len(joint) <= maxReadings {
-		return joint
+		all = longer
 	}
 	return all
 }
 
-// days of a repetition, as the last three fields of an expression.
-type days struct {
-	numbers []int
-	month   time.Month // 0: every
-	week    uint8      // 0: every
+// and is the slot with one more hour.
+func (s slot) and(h, minute, second int) slot {
+	more := slices.Clone(s)
+	for i, t := range more {
+		if t.minute == minute && t.second == second && t.hours[0]/24 == h/24 {
+			if !slices.Contains(t.hours, h) {
+				more[i].hours = append(slices.Clone(t.hours), h)
+				slices.Sort(more[i].hours)
+			}
+			return more
+		}
+	}
+	return append(more, tick{[]int{h}, minute, second})
 }
 
 // repeatDays are the readings of the days; an open answer asks for them.
 func (b *bag) repeatDays() ([]days, answer, error) {
-	d := days{week: b.repeat.week, numbers: slices.Clone(b.repeat.numbers)}
+	r := b.repeat
+	d := days{freq: r.freq, every: max(r.every, 1), week: r.week, numbers: slices.Clone(r.numbers), months: r.months, nth: r.nth, lunar: r.lunar}
+	b.begin(&d)
+	if r.days && b.inChina() {
+		d.kept, d.week = calendar.WorkDays, 0
+		if r.rest {
+			d.kept = calendar.RestDays
+		}
+	} else if r.days && r.freq == monthly {
+		d.kept, d.week = "", workdays
+	}
 	for _, o := range b.days {
 		switch {
-		case b.repeat.kind == weekly && o.kind == weekday && o.n == coming:
-			d.week |= 1 << o.week
-		case b.repeat.kind == monthly && o.kind == monthDay && o.number > 0 && o.n <= 0:
+		case r.freq == weekly && o.kind == weekday && o.n == coming, r.freq == monthly && r.nth != 0 && o.kind == weekday:
+			d.week |= o.week
+		case r.freq == monthly && o.kind == monthDay && o.number > 0 && o.n <= 0:
 			d.numbers = append(d.numbers, o.number)
-		case b.repeat.kind == yearly && o.kind == calendar && o.date.year == 0 && d.month == 0:
-			d.month, d.numbers = o.date.month, []int{o.date.day}
+		case r.freq == monthly && o.kind == nthDay && !o.work && r.nth == 0:
+			d.nth, d.week = o.number, o.week
+		case r.freq == yearly && o.kind == onDate && o.date.Year == 0 && o.date.Day > 0 && d.month == 0:
+			d.month, d.numbers = o.date.Month, []int{o.date.Day}
+		case r.freq == yearly && o.kind == holiday:
+			d.holiday, d.early = o.key, o.early
+		case r.freq == yearly && o.kind == lunarDay:
+			d.lunar, d.month, d.numbers = true, o.date.Month, []int{o.date.Day}
+		case r.freq == yearly && o.kind == nthDay && o.date.Month > 0:
+			d.month, d.nth, d.week = o.date.Month, o.number, o.week
 		default:
 			return nil, answer{}, invalid("a repetition and one day at once; say either")
 		}
 	}
-	at := slot{hours: []int{9}}
-	if all := b.repeatHours(); len(all) == 1 {
-		at = all[0]
-	}
-	today := dateOf(b.now)
-	choice := func(d days) Phrase {
-		expr, _ := d.cron(at) // without one, ParseCron has refused it
-		return Phrase{Cron: expr}
-	}
-	var a answer
-	switch {
-	case b.repeat.kind == weekly && d.week == 0:
-		week := []Phrase{choice(days{week: 1 << time.Monday}), choice(days{week: 1 << time.Friday})}
-		a, _ = ask("On which day of the week?", "每周的哪一天？", week...)
-	case b.repeat.kind == monthly && len(d.numbers) == 0:
-		a, _ = ask("On which day of the month?", "每月的哪一天？", choice(days{numbers: []int{1}}), choice(days{numbers: []int{15}}), choice(days{numbers: []int{lastDay}}))
-	case b.repeat.kind == yearly && d.month == 0:
-		a, _ = ask("On which day of the year?", "每年的哪一天？", choice(days{month: 1, numbers: []int{1}}), choice(days{month: today.month, numbers: []int{min(today.day, 28)}}))
-	}
-	if a.open {
+	if a := b.missing(d); a.open {
 		return nil, a, nil
 	}
-	all, err := d.lacking(b.repeat.sure)
-	return all, a, err
+	all, err := d.lacking(r.sure)
+	return all, answer{}, err
 }
 
-// lacking adds the last day of the month as another reading of a number that
-// some months lack.
-func (d days) lacking(sure bool) ([]days, error) {
-	last := slices.Clone(d.numbers)
-	for i, n := range d.numbers {
-		if n < 1 || n > 31 && n != lastDay {
-			return nil, invalid("no month has a day %d", n)
-		}
-		if n > 28 {
-			last[i] = lastDay
-		}
+// leaveOut takes the days of the week that are excepted out of those on which
+// it repeats.
+func (b *bag) leaveOut() {
+	l := b.limited(except)
+	if l == nil || l.week == 0 || b.repeat.freq != daily && b.repeat.freq != weekly {
+		return
 	}
-	if sure || d.month != 0 || slices.Equal(last, d.numbers) {
-		return []days{d}, nil
+	r := *b.repeat
+	if r.freq == daily || r.week == 0 {
+		r.freq, r.week = weekly, allWeek
 	}
-	return []days{d, {numbers: last, week: d.week}}, nil
+	r.week &^= l.week
+	b.repeat = &r
+	b.limits = slices.DeleteFunc(slices.Clone(b.limits), func(l limit) bool { return l.kind == except && l.week > 0 })
 }
 
-// cron writes the expression. Hours from 24 on are of the day after.
-func (d days) cron(at slot) (string, error) {
-	hours := make([]string, len(at.hours))
-	for i, h := range at.hours {
-		hours[i] = strconv.Itoa(h % 24)
+// begin takes the day of a week, month or year that is not said from the day on
+// which it begins.
+func (b *bag) begin(d *days) {
+	l := b.limited(since)
+	if l == nil || d.week != 0 || len(d.numbers) > 0 || d.nth != 0 || len(b.days) > 0 {
+		return
 	}
-	numbers, month, week := "*", "*", "*"
-	next := len(at.hours) > 0 && at.hours[0] >= 24
-	if len(d.numbers) > 0 {
-		parts := make([]string, len(d.numbers))
-		for i, n := range d.numbers {
-			switch {
-			case next && n == lastDay:
-				n = 1
-			case next && n >= 28:
-				return "", invalid("midnight after the %dth is another day in each month; name the day after it", n)
-			case next:
-				n++
-			}
-			parts[i] = strconv.Itoa(n)
-			if n == lastDay {
-				parts[i] = "L"
-			}
-		}
-		numbers = strings.Join(parts, ",")
+	t, day, err := b.bound(*l, l.pieces, false)
+	if err != nil || !day {
+		return
 	}
-	if d.month != 0 {
-		month = strconv.Itoa(int(d.month))
+	switch on := calendar.On(t); d.freq {
+	case weekly:
+		d.week = 1 << on.Weekday()
+	case monthly:
+		d.numbers = []int{on.Day}
+	case yearly:
+		d.month, d.numbers = on.Month, []int{on.Day}
 	}
-	if d.week != 0 {
-		w := d.week
-		if next {
-			w = shift(w)
-		}
-		var parts []string
-		for n := range 7 {
-			if w&(1<<n) != 0 {
-				parts = append(parts, strconv.Itoa(n))
-			}
-		}
-		week = strings.Join(parts, ",")
-		if w == allWeek {
-			week = "*"
-		}
-	}
-	c, err := ParseCron(fmt.Sprintf("%d %d %s %s %s %s", at.second, at.minute, strings.Join(hours, ","), numbers, month, week))
-	return c.String(), err
 }
 
-// spaced repeats by a length of time from now on.
-func (b *bag) spaced() (answer, error) {
+// inChina says that China's working days are those of the chat.
+func (b *bag) inChina() bool {
+	switch b.shown.String() {
+	case "Asia/Shanghai", "Asia/Chongqing", "Asia/Harbin", "Asia/Urumqi", "PRC", "UTC+08:00":
+		return true
+	}
+	return false
+}
+
+// missing asks for the day of a week, month or year that was not said.
+func (b *bag) missing(d days) (a answer) {
+	slots := b.repeatHours()
+	choice := func(more days) Phrase {
+		more.freq, more.every = d.freq, d.every
+		p, _ := b.recurrence(more, slots[0]) // without one, ParseRule has refused it
+		return p
+	}
+	today := calendar.On(b.now)
+	none := d.week == 0 && len(d.numbers) == 0 && d.nth == 0 && d.holiday == "" && d.kept == ""
+	switch {
+	case !none:
+	case d.freq == weekly:
+		a, _ = ask("On which day of the week?", "周几？", choice(days{week: 1 << today.Weekday()}), choice(days{week: 1 << time.Monday}), choice(days{week: 1 << time.Friday}))
+	case d.freq == monthly:
+		a, _ = ask("On which day of the month?", "每月的哪一天？", choice(days{numbers: []int{1}}), choice(days{numbers: []int{15}}), choice(days{numbers: []int{lastDay}}))
+	case d.freq == yearly && d.month == 0 && d.months == "":
+		a, _ = ask("On which day of the year?", "每年的哪一天？", choice(days{month: 1, numbers: []int{1}}), choice(days{month: today.Month, numbers: []int{min(today.Day, 28)}}))
+	}
+	return a
+}
+
+// spacedOut repeats by a length of time from now on, or on every so many days
+// at an hour.
+func (b *bag) spacedOut() (answer, error) {
 	s := b.repeat.span
-	if s.months > 0 {
-		return b.months(s)
-	}
-	if s.days > 200*366 {
+	if s.Days > 200*366 || s.Months > 0 {
 		return answer{}, invalid("this is too far away")
 	}
-	every := Phrase{Every: time.Duration(s.days)*24*time.Hour + s.exact}
+	every := Phrase{Every: time.Duration(s.Days)*24*time.Hour + s.Exact}
 	if every.Every < time.Second {
 		return answer{}, invalid("the shortest repetition is one second")
 	}
 	if b.repeat.apart {
 		step := 1
-		if s.days%7 == 0 {
+		if s.Days%7 == 0 {
 			step = 7
 		}
 		more := Phrase{Every: every.Every + time.Duration(step)*24*time.Hour}
 		return ask("Which one do you mean?", "是哪一种？", every, more)
 	}
-	if len(b.days) == 0 && len(b.clocks) == 0 && b.part == noPart {
-		return sole(every), nil
+	hours := len(b.clocks) > 0 || b.part != noPart
+	switch {
+	case s.Days > 0 && s.Exact == 0 && hours && len(b.days) == 0:
+		return b.withHours([]days{{freq: daily, every: s.Days}}, b.repeatHours())
+	case hours || len(b.days) > 0:
+		return ask("Every so many hours, and at an hour too? Please say either, or where it begins: every 2 hours starting at 9",
+			"既按间隔又指定钟点？请只说一种，或者说从几点开始，例如：从9点开始每两小时")
+	case len(b.limits) > 0:
+		return b.spacedRule(every.Every)
 	}
-	choices := []Phrase{every}
-	other := *b
-	other.repeat = &repeat{kind: daily}
-	if len(b.days) > 0 {
-		other.repeat = &repeat{kind: weekly}
-	}
-	if a, err := other.repeating(); err == nil && !a.open {
-		choices = append(choices, a.phrases...)
-	}
-	return ask("A repetition by a length of time counts from now and has no hour of its own. Which one?", "按间隔重复从现在算起，不能指定钟点。是哪一种？", choices...)
+	return sole(every), nil
 }
 
-// months repeats every so many months, which no expression says from any month
-// on; it offers what can be said.
-func (b *bag) months(s span) (answer, error) {
-	other := *b
-	other.repeat = &repeat{kind: monthly}
-	if s.months%12 == 0 {
-		return ask("I can repeat every year, not every so many years. On which day of every year?", "可以每年重复，不能隔几年重复。每年的哪一天？")
+// often asks for the hours of "three times a day".
+func (b *bag) often() (answer, error) {
+	usual := map[int][]int{1: {9}, 2: {9, 21}, 3: {9, 14, 21}, 4: {8, 12, 16, 20}}[b.repeat.often]
+	if len(b.clocks) == b.repeat.often {
+		b.repeat.often = 0
+		return b.repeating()
 	}
-	a, err := other.repeating()
+	if usual == nil || len(b.clocks) > 0 {
+		return ask("At which hours?", "分别在几点？")
+	}
+	p, err := b.recurrence(days{freq: daily}, slot{{hours: usual}})
 	if err != nil {
-		return ask("I can repeat every month, not every so many months.", "可以每月重复，不能隔几个月重复。")
+		return answer{}, err
 	}
-	return ask("I can repeat every month, not every so many months. Every month?", "可以每月重复，不能隔几个月重复。每个月吗？", a.phrases...)
+	return ask("At which hours? For example:", "分别在几点？例如：", p)
 }

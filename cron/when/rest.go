@@ -4,25 +4,21 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"magpie/cron/grammar"
 )
 
 // rest is what is left when the times and the words around them are taken
 // away.
-func (s *sentence) rest(g group) string {
-	gone := make([]bool, len(s.ts))
-	for _, g := range append(s.extra, g) {
-		for i := g.from; i < g.to; i++ {
-			gone[i] = true
-		}
-	}
+func (s *sentence) rest(chosen []group) string {
 	text := ""
-	for i := 0; i < len(s.ts); {
-		if gone[i] {
+	for i := 0; i < len(s.Tokens); {
+		if s.taken(chosen, i) {
 			i++
 			continue
 		}
 		j := i
-		for j < len(s.ts) && !gone[j] {
+		for j < len(s.Tokens) && !s.taken(chosen, j) {
 			j++
 		}
 		text = joined(text, s.trim(i, j))
@@ -31,41 +27,75 @@ func (s *sentence) rest(g group) string {
 	return text
 }
 
-// links lead from the time to the thing: "to call mum", "三点的会议".
-var links = []string{"to", "that", "about", "for", "要记得", "的时候", "的", "时", "后", "之后"}
-
 // trim takes orders, marks and links from the ends of a piece of the sentence.
 func (s *sentence) trim(i, j int) string {
-	last := len(s.ts)
 	for i < j {
-		k := s.ts.any(i, links...)
-		switch {
-		case s.order[i] || s.ts[i].kind == mark && strings.ContainsAny(s.ts[i].text, ",.;:!?。，；：！？、-–—~*"):
+		k := s.At("link", i)
+		switch t := s.Tokens[i]; {
+		case s.order[i] || t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",.;:!?。，；：！？、-–—~*…\"“”'‘’「」()（）"):
+			if t.Kind == grammar.Mark && s.quoted(i, j) {
+				return s.text(i, j)
+			}
 			i++
 		case k > 0 && k <= j:
 			i = k
 		default:
-			last = i
-		}
-		if last == i {
-			break
+			return s.text(i, s.tail(i, j))
 		}
 	}
-	for i < j && (s.order[j-1] || s.ts[j-1].kind == mark && strings.ContainsAny(s.ts[j-1].text, ",;:，；：、-–—") || j < len(s.ts) && s.ts.is(j-1, "at", "on", "by", "from", "在", "于")) {
-		j--
+	return ""
+}
+
+// quoted says that the piece is one quotation.
+func (s *sentence) quoted(i, j int) bool {
+	close, ok := map[string]string{"“": "”", "「": "」", "(": ")"}[s.Tokens[i].Text]
+	return ok && s.Is(j-1, close) && j-i > 2
+}
+
+// tail is where the text ends that begins at i: without orders, marks and words
+// that lead to a time.
+func (s *sentence) tail(i, j int) int {
+	polite := len(s.Tokens) > 0 && s.order[0]
+	end := j == len(s.Tokens)
+	for cutting := end; cutting; {
+		cutting = false
+		for k := i + 1; k < j; k++ {
+			if s.At("particle", k) == j || k == j-1 && s.Tokens[k].Kind == grammar.Mark && strings.ContainsAny(s.Tokens[k].Text, ".。!！~…,，") || k == j-1 && polite && s.Is(k, "?", "？", "吗") && s.polite() {
+				j, cutting = k, true
+				break
+			}
+		}
 	}
-	polite := len(s.ts) > 0 && (s.ts.is(0, "can", "could", "would", "will") || s.ts.any(0, "你能", "能", "可以", "可不可以") > 0)
-	for end := j == len(s.ts); i < j && end && (s.ts.is(j-1, ".", "。", "!", "吧", "~") || polite && s.ts.is(j-1, "?", "吗", "么")); {
-		j--
+	for ; i < j; j-- {
+		t := s.Tokens[j-1]
+		switch {
+		case s.order[j-1] && (end || s.At("order", j-1) > 0 || j-1 > i):
+		case t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",;:，；：、-–—"):
+		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "在", "于", "和", "每", "到", "the"):
+		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
+		default:
+			return j
+		}
 	}
+	return j
+}
+
+// polite says that the sentence is a question that asks for something.
+func (s *sentence) polite() bool {
+	return s.Is(0, "can", "could", "would", "will", "能", "你能", "可以", "可不可以") || s.At("polite", 0) > 0 || s.At("zh-polite", 0) > 0
+}
+
+// text is the piece as it was written, with its end when the sentence is longer
+// than what was read.
+func (s *sentence) text(i, j int) string {
 	if i >= j {
 		return ""
 	}
-	end := s.ts[j-1].to
-	if j == len(s.ts) && j == maxTokens {
-		end = len(s.src)
+	end := s.Tokens[j-1].To
+	if j == len(s.Tokens) && j == grammar.MaxTokens {
+		end = len(s.Source)
 	}
-	return strings.TrimSpace(s.src[s.ts[i].from:end])
+	return strings.TrimSpace(s.Source[s.Tokens[i].From:end])
 }
 
 // joined puts two texts together, with a space unless both are Chinese.

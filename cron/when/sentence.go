@@ -1,37 +1,57 @@
 package when
 
 import (
-	"errors"
+	"embed"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"magpie/cron/grammar"
 )
+
+//go:embed grammar/*.txt
+var tables embed.FS
+
+// theGrammar is read once; the tables are part of the program, and TestGrammar
+// reads them.
+var theGrammar = sync.OnceValue(func() *grammar.Grammar {
+	g, err := grammar.New(Grammar())
+	if err != nil {
+		panic("cron/when: " + err.Error())
+	}
+	return g
+})
+
+// Grammar is the tables of times, for grammars that hold times.
+func Grammar() grammar.Source {
+	return grammar.Source{Tables: tables, Readers: readers(), Actions: actions()}
+}
 
 // sentence is a text on its way to a phrase.
 type sentence struct {
-	src   string
-	ts    tokens
+	*grammar.Text
 	now   time.Time
 	zone  *time.Location
-	order []bool // tokens that say "remind me", "please", "提醒我"
-	alone bool   // the text is a time and nothing else
-	extra []group
-}
+	order []bool // tokens that say "remind me", "please", 提醒我
 
-// group is a run of pieces: one time.
-type group struct {
-	pieces   []piece
-	from, to int // tokens
+	grouped bool
+	all     []group
 }
 
 func newSentence(text string, now time.Time, zone *time.Location) *sentence {
+	return sentenceOf(theGrammar().Read(text), now, zone)
+}
+
+func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 	if zone == nil {
 		zone = time.UTC
 	}
-	s := &sentence{src: text, ts: scan(text), now: now.In(zone), zone: zone}
-	s.order = make([]bool, len(s.ts))
-	for i := 0; i < len(s.ts); i++ {
-		if j := s.ts.any(i, orders...); j > 0 {
+	s := &sentence{Text: t, now: now.In(zone), zone: zone}
+	s.order = make([]bool, len(s.Tokens))
+	for i := 0; i < len(s.Tokens); i++ {
+		if j := s.At("order", i); j > 0 {
 			for k := i; k < j; k++ {
 				s.order[k] = true
 			}
@@ -41,27 +61,18 @@ func newSentence(text string, now time.Time, zone *time.Location) *sentence {
 	return s
 }
 
-// orders are the words that ask for a reminder and say nothing of what it is
-// about.
-var orders = []string{
-	"你能不能", "能不能", "可不可以", "可以", "please", "pls", "can you", "could you", "would you", "will you", "remind me again", "remind me",
-	"set me a reminder", "set a reminder", "create a reminder", "add a reminder", "set an alarm", "set a timer for", "set a timer", "timer for", "reminder",
-	"notify me", "ping me", "alert me", "hey", "ok", "thanks", "thank you",
-	"请你", "请", "麻烦你", "麻烦", "帮我", "帮忙", "记得", "别忘了", "提醒我一下", "提醒一下我", "提醒下我", "提醒我", "提醒一下", "提醒",
-	"叫我", "喊我", "通知我", "到时候", "到时", "给我", "设个", "设一个", "设置一个", "设置", "设定", "定一个", "定个", "闹钟", "谢谢",
-}
-
-// joiners may stand between the pieces of one time.
-var joiners = []string{", at", ", on", ",", "、", "of", "at", "on", "and", "&", "和", "的", "in", "the", "-", "|", "·", "is", "是"}
-
 // run reads pieces from i on.
 func (s *sentence) run(i int) (group, bool) {
 	g := group{from: i}
-	for j := i; len(g.pieces) < maxList; {
+	for j := i; len(g.pieces) < grammar.MaxList; {
 		p, next := s.piece(g, j)
-		if next == 0 && len(g.pieces) > 0 {
-			if k := s.ts.any(j, joiners...); k > 0 {
-				p, next = s.piece(g, k)
+		for k := j; next == 0 && len(g.pieces) > 0; {
+			if k = s.At("joiner", k); k == 0 || k > j+4 {
+				break
+			}
+			if p, next = s.piece(g, k); next > 0 {
+				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1)
+				p.either = s.At("or", j) > 0
 			}
 		}
 		if next == 0 {
@@ -81,49 +92,70 @@ func (s *sentence) run(i int) (group, bool) {
 // piece reads one piece that may stand at i behind those of the group.
 func (s *sentence) piece(g group, i int) (piece, int) {
 	first := len(g.pieces) == 0
+	if first && s.inside(i) {
+		return piece{}, 0
+	}
 	if first && s.beginning(i) {
 		if p, next := s.expression(i); next > 0 {
+			p.from, p.to = i, next
 			return p, next
 		}
 	}
-	p, next := s.ts.match(i)
-	if next == 0 && !first {
+	v, next := s.Match("piece", i)
+	if next == 0 {
+		if first {
+			return piece{}, 0
+		}
 		return s.number(g, i)
 	}
-	if next == 0 || first && (p.weak || p.bare && !s.beginning(i) || p.offset) {
-		return piece{}, 0
+	p := v.(piece)
+	p.from, p.to = i, next
+	if l := p.limit; first && l != nil && l.kind == lasting && i > 0 && s.At("timer-noun", i-1) == i { // a timer for 10 minutes
+		p.limit, p.span = nil, &l.span
 	}
 	if first {
+		if p.weak || p.bare && !s.beginning(i) || p.offset {
+			return piece{}, 0
+		}
 		return p, next
 	}
-	if last := g.pieces[len(g.pieces)-1]; p.bare || p.zone != nil && last.zone != nil && !last.offset {
+	last := g.pieces[len(g.pieces)-1]
+	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) || p.zone != nil && last.zone != nil && !last.offset {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
+}
+
+// inside says that the token stands inside of a name, as the 1 of q1x0z.
+func (s *sentence) inside(i int) bool {
+	if !s.Close(i) {
+		return false
+	}
+	letters := func(k grammar.Kind) bool { return k == grammar.Word || k == grammar.Number }
+	return letters(s.Tokens[i-1].Kind) && letters(s.Tokens[i].Kind)
 }
 
 // number reads a bare hour behind a day, "tomorrow 9 to call mum", and in a list
 // of hours, "every day at 9 and 21 to take pills".
 func (s *sentence) number(g group, i int) (piece, int) {
 	last := g.pieces[len(g.pieces)-1]
-	n := s.ts.num(i)
-	listed := last.clock != nil && i > g.to && s.ts.is(i-1, lists...)
-	if n < 0 || n > 24 || last.day == nil && last.repeat == nil && !listed {
+	n := s.Num(i)
+	joined := i > g.to && s.At("and", i-1) == i
+	if n < 0 || n > 24 || last.day == nil && last.repeat == nil && !(last.clock != nil && joined) {
 		return piece{}, 0
 	}
-	more := s.ts.is(i+1, lists...) && s.ts.num(i+2) >= 0 && s.ts.num(i+2) <= 24
-	if i+1 < len(s.ts) && !s.ts.is(i+1, "to", ",") && !s.order[i+1] && !more {
+	more := s.At("and", i+1) > 0 && s.Num(i+2) >= 0 && s.Num(i+2) <= 24
+	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more {
 		return piece{}, 0
 	}
 	c := clock{hour: n, from: i, to: i + 1}
-	if n == 0 || n > 12 || len(s.ts[i].text) == 2 && n < 10 {
+	if n == 0 || n > 12 || len(s.Tokens[i].Text) == 2 && n < 10 {
 		c.style = full
 	}
-	return c.checked(), i + 1
+	p := c.checked()
+	p.from, p.to = i, i+1
+	return p, i + 1
 }
-
-// lists join the hours of a list.
-var lists = []string{"and", "&", "和", "、", ","}
 
 // beginning says that nothing stands before i but orders.
 func (s *sentence) beginning(i int) bool {
@@ -131,7 +163,17 @@ func (s *sentence) beginning(i int) bool {
 		return true
 	}
 	for j := range i {
-		if !s.order[j] && s.ts[j].kind != mark && !s.ts.is(j, "to") {
+		if !s.order[j] && s.Tokens[j].Kind != grammar.Mark && !s.Is(j, "to") {
+			return false
+		}
+	}
+	return true
+}
+
+// ending says that nothing stands from i on but orders and marks.
+func (s *sentence) ending(i int) bool {
+	for ; i < len(s.Tokens); i++ {
+		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark {
 			return false
 		}
 	}
@@ -142,169 +184,82 @@ func (s *sentence) beginning(i int) bool {
 // or beside an order: there people put the time of a reminder.
 func (s *sentence) edge(g group) bool {
 	before, after := g.from, g.to
-	for before > 0 && s.ts[before-1].kind == mark {
+	for before > 0 && s.Tokens[before-1].Kind == grammar.Mark {
 		before--
 	}
-	for after < len(s.ts) && s.ts[after].kind == mark {
+	for after < len(s.Tokens) && s.Tokens[after].Kind == grammar.Mark {
 		after++
 	}
-	if after < len(s.ts) && s.order[after] || before > 0 && s.order[before-1] || s.beginning(before) {
+	if after < len(s.Tokens) && s.order[after] || before > 0 && s.order[before-1] || s.beginning(before) {
 		return true
 	}
-	for ; after < len(s.ts); after++ {
-		if !s.order[after] && s.ts[after].kind != mark {
-			return false
-		}
-	}
-	return true
+	return s.ending(after)
 }
 
-// whole is the time that the text is, from its first to its last word.
-func (s *sentence) whole() (group, bool, error) {
+// parse reads a text that is a time from its first to its last word.
+func (s *sentence) parse() (Phrase, error) {
 	for _, tail := range []string{"; next:", "；下次："} { // as Describe writes it
-		if cut := strings.Index(s.src, tail); cut >= 0 {
-			*s = *newSentence(s.src[:cut], s.now, s.zone)
+		if cut := strings.Index(s.Source, tail); cut >= 0 {
+			s = newSentence(s.Source[:cut], s.now, s.zone)
 		}
 	}
 	i := 0
-	for i < len(s.ts) && s.ts[i].kind == mark && !s.ts.is(i, "*", "@", "?", "+") {
+	for i < len(s.Tokens) && s.Tokens[i].Kind == grammar.Mark && !s.Is(i, "*", "@", "?", "+") {
 		i++
 	}
-	if i == len(s.ts) {
-		return group{}, false, nil
+	if i == len(s.Tokens) {
+		return Phrase{}, ErrNone
 	}
 	g, ok := s.run(i)
 	if !ok {
-		if g, ok, _ := s.find(); ok {
-			return g, false, s.unread(0, g.from)
+		if all := s.groups(); len(all) > 0 {
+			return Phrase{}, s.unread(0, all[0].from)
 		}
-		return g, false, nil
+		return Phrase{}, ErrNone
 	}
-	for j := g.to; j < len(s.ts); j++ {
-		if s.ts[j].kind != mark || s.ts.is(j, "+", "-", "*") {
-			if err := g.failed(); err != nil {
-				return g, false, err
-			}
-			if s.ts[j].kind == word && s.ts.is(j+1, "/") && s.ts.close(j+1) {
-				return g, false, fmt.Errorf("%w %.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", ErrBadZone, s.src[s.ts[j].from:])
-			}
-			return g, false, s.unread(j, len(s.ts))
+	for j := g.to; j < len(s.Tokens); j++ {
+		if s.Tokens[j].Kind == grammar.Mark && !s.Is(j, "+", "-", "*") {
+			continue
 		}
+		if err := g.failed(); err != nil {
+			return Phrase{}, err
+		}
+		if s.Tokens[j].Kind == grammar.Word && s.Is(j+1, "/") && s.Close(j+1) {
+			return Phrase{}, badZone("%.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", s.Source[s.Tokens[j].From:])
+		}
+		if !g.has(func(p piece) bool { return !p.asked }) { // "whenever you like"
+			return Phrase{}, ErrNone
+		}
+		return Phrase{}, s.unread(j, len(s.Tokens))
 	}
-	return g, true, nil
+	return s.finish([]group{g}, "")
 }
 
 func (s *sentence) unread(from, to int) error {
-	text := s.src[s.ts[from].from:s.ts[to-1].to]
-	return fmt.Errorf("%w: not understood: %.60q", ErrInvalid, text)
+	return fmt.Errorf("%w: not understood: %.60q", ErrInvalid, s.Cut(from, max(to, from+1)))
 }
 
-// failed is the first error of the pieces.
-func (g group) failed() error {
-	for _, p := range g.pieces {
-		if p.err != nil {
-			return p.err
-		}
+// groups are all times that the sentence holds.
+func (s *sentence) groups() []group {
+	if !s.grouped {
+		s.grouped, s.all = true, s.readGroups()
 	}
-	return nil
+	return slices.Clone(s.all)
 }
 
-// find chooses the time among all that the sentence holds, and joins an hour
-// with its day when they stand apart.
-func (s *sentence) find() (group, bool, error) {
-	var all []group
-	for i := 0; i < len(s.ts); {
+func (s *sentence) readGroups() (all []group) {
+	for i := 0; i < len(s.Tokens); {
 		g, ok := s.run(i)
 		if !ok {
 			i++
 			continue
 		}
-		all = append(all, g)
+		if n := len(all); n > 0 && s.corrects(all[n-1], g) {
+			all[n-1] = all[n-1].corrected(g)
+		} else {
+			all = append(all, g)
+		}
 		i = g.to
 	}
-	best, rank := -1, 0
-	for i, g := range all {
-		err := g.failed()
-		r := 1
-		switch {
-		case s.edge(g) && !errors.Is(err, ErrPast):
-			r = 3
-		case err == nil:
-			r = 2
-		}
-		if r > rank {
-			best, rank = i, r
-		}
-	}
-	if best < 0 {
-		return group{}, false, nil
-	}
-	g := all[best]
-	for i, other := range all {
-		if i != best && s.edge(other) && completes(g, other) {
-			g.pieces = append(g.pieces, other.pieces...)
-			s.extra = append(s.extra, other)
-		}
-	}
-	if err := s.strangeZone(g); err != nil {
-		return group{}, false, err
-	}
-	return g, true, s.beyond(g, all)
-}
-
-// completes says that one group names the day and the other the hour.
-func completes(g, other group) bool {
-	a, b := g.names(), other.names()
-	return a == hasDay && b == hasHour || a == hasHour && b == hasDay
-}
-
-type names uint8
-
-const (
-	hasDay names = 1 << iota
-	hasHour
-	hasMore
-)
-
-func (g group) names() names {
-	var n names
-	for _, p := range g.pieces {
-		if p.day != nil || p.week != nil || p.repeat != nil && p.repeat.kind != spaced {
-			n |= hasDay
-		}
-		if p.clock != nil || p.part != noPart {
-			n |= hasHour
-		}
-		if p.span != nil || p.whole != nil || p.err != nil || p.repeat != nil && p.repeat.kind == spaced {
-			n |= hasMore
-		}
-	}
-	return n
-}
-
-// finish resolves the group, and adds the rest of the sentence.
-func (s *sentence) finish(g group) (Phrase, error) {
-	b, err := g.bag(s)
-	if err != nil {
-		return Phrase{}, err
-	}
-	a, err := b.resolve()
-	if err != nil {
-		return Phrase{}, err
-	}
-	rest := ""
-	if !s.alone {
-		rest = s.rest(g)
-	}
-	for i := range a.phrases {
-		p := &a.phrases[i]
-		p.Zone, p.Rest, p.From, p.To = b.shown, rest, s.ts[g.from].from, s.ts[g.to-1].to
-		if !p.At.IsZero() {
-			p.At = p.At.In(p.Zone)
-		}
-	}
-	if len(a.phrases) == 1 && !a.open {
-		return a.phrases[0], nil
-	}
-	return Phrase{}, &Ambiguous{Question: a.question, Choices: a.phrases}
+	return all
 }

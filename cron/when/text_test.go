@@ -17,7 +17,7 @@ func TestDescribe(t *testing.T) {
 		p      Phrase
 		en, zh string
 	}{
-		{Phrase{Cron: "0 9 * * 1-5", Zone: zone}, "every weekday at 09:00 (Asia/Shanghai); next: Tue 2026-11-24 09:00", "每个工作日 09:00（Asia/Shanghai）；下次：2026-11-24 周二 09:00"},
+		{Phrase{Cron: "0 9 * * 1-5", Zone: zone}, "every weekday at 09:00 (Asia/Shanghai); next: Tue 2026-11-24 09:00", "每周一到周五 09:00（Asia/Shanghai）；下次：2026-11-24 周二 09:00"},
 		{Phrase{Cron: "30 18 * * 1,4", Zone: zone}, "every Monday and Thursday at 18:30 (Asia/Shanghai); next: Mon 2026-11-23 18:30", "每周一、周四 18:30（Asia/Shanghai）；下次：2026-11-23 周一 18:30"},
 		{Phrase{Cron: "0 9,18 1,15 * *", Zone: zone}, "on the 1st and 15th of every month at 09:00 and 18:00 (Asia/Shanghai); next: Tue 2026-12-01 09:00", "每月1号、15号 09:00、18:00（Asia/Shanghai）；下次：2026-12-01 周二 09:00"},
 		{Phrase{Cron: "0 9 L * *", Zone: nil}, "on the last day of every month at 09:00 (UTC); next: Mon 2026-11-30 09:00", "每月最后一天 09:00（UTC）；下次：2026-11-30 周一 09:00"},
@@ -96,7 +96,7 @@ func check(t *testing.T, text string, now time.Time, zone *time.Location) {
 		}
 		for _, p := range all {
 			kinds := 0
-			for _, set := range []bool{p.Every > 0, p.Cron != "", !p.At.IsZero()} {
+			for _, set := range []bool{p.Every > 0, p.Cron != "", !p.At.IsZero(), p.Rule != ""} {
 				if set {
 					kinds++
 				}
@@ -152,8 +152,8 @@ func TestHugeText(t *testing.T) {
 	if err != nil || !strings.HasSuffix(p.Rest, "the end") || len(p.Rest) < 1300000 {
 		t.Errorf("%v, rest of %d bytes", err, len(p.Rest))
 	}
-	if s := unitHour.times(math.Inf(1)); s.exact < 0 {
-		t.Errorf("endless hours are %v", s.exact)
+	if s := units["hour"].times(math.Inf(1)); s.Exact < 0 {
+		t.Errorf("endless hours are %v", s.Exact)
 	}
 }
 

@@ -30,12 +30,14 @@ package when
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"magpie/cron/calendar"
+	"magpie/cron/grammar"
 )
 
-// Phrase is a time that was understood. Exactly one of Every, Cron and At is
-// set.
+// Phrase is a time that was understood. Exactly one of Every, Cron, At and
+// Rule is set.
 type Phrase struct {
 	// Every repeats from the moment at which it was said; whole seconds.
 	Every time.Duration
@@ -44,6 +46,9 @@ type Phrase struct {
 	Cron string
 	// At is a moment after now, in whole seconds, in Zone.
 	At time.Time
+	// Rule is a recurrence that calendar.ParseRule reads; for what neither Every
+	// nor Cron can say.
+	Rule string
 	// Zone is what the text names, else what the caller gave. Cron is meant in
 	// it.
 	Zone *time.Location
@@ -52,6 +57,14 @@ type Phrase struct {
 	Rest string
 	// From and To are the bytes of the text in which the time stands.
 	From, To int
+	// Vague says that the hour was chosen for the person: "later today".
+	Vague bool
+	// Exact says that an hour or a length of time was said, not only a day.
+	Exact bool
+	// Nag is how often it is meant to come again until it is done; 0 = never.
+	Nag time.Duration
+	// And are the other times of a sentence that names several.
+	And []Phrase
 }
 
 // Errors of Parse and Find, to be compared with [errors.Is]. What wraps them
@@ -102,16 +115,7 @@ func (a *Ambiguous) Error() string {
 // Parse reads a text that is a time and nothing else. A nil zone means UTC.
 // The error is ErrNone, ErrPast, ErrInvalid, ErrBadZone or an *Ambiguous.
 func Parse(text string, now time.Time, zone *time.Location) (Phrase, error) {
-	s := newSentence(text, now, zone)
-	g, ok, err := s.whole()
-	if err != nil {
-		return Phrase{}, err
-	}
-	if !ok {
-		return Phrase{}, ErrNone
-	}
-	s.alone = true
-	return s.finish(g)
+	return newSentence(text, now, zone).parse()
 }
 
 // Find reads the time inside a sentence, such as "remind me tomorrow at 3pm to
@@ -121,29 +125,54 @@ func Parse(text string, now time.Time, zone *time.Location) (Phrase, error) {
 // that is only a day or an hour inside a sentence is found too: it is for the
 // caller to know that a reminder is wanted. Errors as Parse.
 func Find(text string, now time.Time, zone *time.Location) (Phrase, error) {
-	s := newSentence(text, now, zone)
-	g, ok, err := s.find()
-	if err != nil {
-		return Phrase{}, err
-	}
-	if !ok {
-		return Phrase{}, ErrNone
-	}
-	return s.finish(g)
+	return newSentence(text, now, zone).find()
 }
 
-// Zone returns the time zone of a name: one of the IANA database, in any case
-// of letters, an offset such as UTC+8, or "Local" for that of the host. The
-// result's String is such a name again. The error wraps ErrBadZone.
-func Zone(name string) (*time.Location, error) {
-	name = strings.TrimSpace(name)
-	ts := scan(name)
-	if p, j := zoneWords(ts, 0); j > 0 && j == len(ts) && p.err == nil {
-		return p.zone, nil
+// FindAll is Find for a sentence that may name several times: one phrase for
+// each, with its own Rest.
+func FindAll(text string, now time.Time, zone *time.Location) ([]Phrase, error) {
+	p, err := Find(text, now, zone)
+	if err != nil {
+		return nil, err
 	}
-	if name == "" { // which LoadLocation takes for UTC
-		return nil, fmt.Errorf("%w: none is named", ErrBadZone)
+	return p.All(), nil
+}
+
+// FindIn is FindAll for a text that a grammar with the tables of [Grammar] has
+// read.
+func FindIn(t *grammar.Text, now time.Time, zone *time.Location) ([]Phrase, error) {
+	p, err := sentenceOf(t, now, zone).find()
+	if err != nil {
+		return nil, err
 	}
-	p := loadZone(name)
-	return p.zone, p.err
+	return p.All(), nil
+}
+
+// All is the phrase and those of And.
+func (p Phrase) All() []Phrase {
+	all := append([]Phrase{p}, p.And...)
+	all[0].And = nil
+	return all
+}
+
+// Next is when the phrase comes first after a moment; false when it does not.
+func (p Phrase) Next(after time.Time) (time.Time, bool) {
+	zone := located(p.Zone)
+	switch {
+	case !p.At.IsZero():
+		return p.At, p.At.After(after)
+	case p.Every > 0:
+		return after.Add(p.Every).In(zone), true
+	case p.Rule != "":
+		r, err := calendar.ParseRule(p.Rule)
+		if err != nil {
+			return time.Time{}, false
+		}
+		return r.Next(after, zone)
+	}
+	c, err := ParseCron(p.Cron)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return c.Next(after, zone)
 }

@@ -24,7 +24,6 @@ import (
 	"magpie/bus"
 	"magpie/chat"
 	"magpie/config"
-	"magpie/cron/desk"
 	"magpie/internal/proxy"
 	"magpie/media"
 	"magpie/subagent"
@@ -108,6 +107,8 @@ func (b *brain) kit(cfg *config.Config, t *toolbox) agent.Kit {
 		Busy:          agent.Busy(cfg.Agent.Busy),
 		Debounce:      cfg.Agent.Debounce,
 		HistoryTokens: cfg.Agent.HistoryTokens,
+		Buttons:       t.offered,
+		Reply:         t.answered,
 	}
 }
 
@@ -168,7 +169,7 @@ func (b *brain) commands(t *toolbox) *command.Set {
 		},
 		Admin:     b.p.isAdmin,
 		Kept:      command.Kept{Memory: t.memory, Room: b.p.rooms()},
-		Reminders: reminders{desk.New(b.p.jobs), b.p.bus.Table("meant")},
+		Reminders: reminders{b.p.desk(), b.p.now, t.offer, jobShelf{b.p.jobs, b.p.files().Put}, b.p.about()},
 	}, &command.Options{Log: b.p.log})
 }
 

@@ -11,6 +11,8 @@ import (
 	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
+	"magpie/cron/intent"
+	"magpie/tools/remind"
 )
 
 // CronInput is the input of the cron operations.
@@ -19,8 +21,8 @@ type CronInput struct {
 	Thread string `json:"thread,omitempty"` // add
 	Sender string `json:"sender,omitempty"` // add: whose job it is, "" = an admin's
 	Direct bool   `json:"direct,omitempty"` // add: a private chat with Sender
-	Action string `json:"action,omitempty"` // change: remove, pause, resume, run
-	ID     string `json:"id,omitempty"`     // change
+	Action string `json:"action,omitempty"` // change: remove, pause, resume, run, skip, done, snooze, update, undo
+	ID     string `json:"id,omitempty"`     // change; undo takes Chat
 	CronWhen
 }
 
@@ -55,8 +57,10 @@ type CronDone struct {
 
 // jobs opens the jobs for an operation.
 func (s state) jobs() (*cron.Store, *desk.Desk, error) {
-	jobs, err := (&program{cfg: s.cfg, bus: s.bus}).openJobs()
-	return jobs, desk.New(jobs), err
+	p := &program{cfg: s.cfg, bus: s.bus}
+	jobs, err := p.openJobs()
+	p.jobs = jobs
+	return jobs, p.desk(), err
 }
 
 // whoIn is the operator, as one who acts in a chat.
@@ -113,6 +117,9 @@ func cronList(ctx context.Context, s state, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	for _, j := range all {
+		if j.Hidden {
+			continue
+		}
 		out.Jobs = append(out.Jobs, shownJob(words, s.whoIn(ctx, j.Addr), j))
 	}
 	return out, nil
@@ -151,7 +158,7 @@ func cronAdd(ctx context.Context, s state, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	shown := shownJob(words, w, j)
-	return CronDone{Text: text, Job: &shown}, nil
+	return CronDone{Text: text + "\nid: " + j.ID, Job: &shown}, nil
 }
 
 func cronChange(ctx context.Context, s state, raw json.RawMessage) (any, error) {
@@ -163,15 +170,67 @@ func cronChange(ctx context.Context, s state, raw json.RawMessage) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	if in.Action == string(intent.Undo) {
+		a, err := s.address(in.Chat)
+		if err != nil {
+			return nil, err
+		}
+		said, err := words.Do(ctx, s.whoIn(ctx, a), intent.Intent{Kind: intent.Change, Op: intent.Undo}, desk.Message{})
+		return CronDone{Text: said.Text}, err
+	}
 	j, err := jobs.Find(ctx, in.ID)
 	if errors.Is(err, cron.ErrNotFound) {
 		return nil, fmt.Errorf("there is no job with the id %.40q; bot cron list shows them", in.ID)
 	} else if err != nil {
 		return nil, err
 	}
-	text, err := words.Change(ctx, s.whoIn(ctx, j.Addr), desk.Action(in.Action), j.ID)
-	if err == nil && desk.Action(in.Action) == desk.Run && s.mcp == nil {
-		text += "\n(the bot does not run here: this is done when it starts)"
+	w := s.whoIn(ctx, j.Addr)
+	changes, err := in.changes(intent.Context{Now: words.Now(), Zone: w.Zone})
+	if err != nil {
+		return nil, err
 	}
-	return CronDone{Text: text}, err
+	var done CronDone
+	for _, change := range changes {
+		change.Kind, change.Ref = intent.Change, intent.Ref{Words: j.ID}
+		said, err := words.Do(ctx, w, change, desk.Message{})
+		if err != nil {
+			return nil, err
+		}
+		done.Text = strings.TrimPrefix(done.Text+"\n"+said.Text, "\n")
+	}
+	if intent.Op(in.Action) == intent.Run && s.mcp == nil {
+		done.Text += "\n(the bot does not run here: this is done when it starts)"
+	}
+	return done, nil
+}
+
+// changes are what an input says to do to a job, one after the other.
+func (in CronInput) changes(c intent.Context) (all []intent.Intent, err error) {
+	switch op := intent.Op(in.Action); op {
+	case intent.Remove, intent.Pause, intent.Resume, intent.Run, intent.Skip, intent.Done:
+		return []intent.Intent{{Op: op}}, nil
+	case intent.Snooze:
+		later := intent.Intent{Op: op}
+		if in.Schedule != "" {
+			later.Time, later.Shift = remind.TimeOf(op, in.Schedule, c)
+		}
+		return []intent.Intent{later}, nil
+	case "update":
+		if in.Schedule != "" {
+			moved := intent.Intent{Op: intent.Move}
+			moved.Time, moved.Shift = remind.TimeOf(moved.Op, in.Schedule, c)
+			all = append(all, moved)
+		}
+		if in.Message != "" {
+			all = append(all, intent.Intent{Op: intent.Text, Text: in.Message})
+		}
+		if in.Name != "" {
+			all = append(all, intent.Intent{Op: intent.Rename, Text: in.Name})
+		}
+		if len(all) == 0 {
+			err = errors.New("nothing to change; give a schedule, a message or a name")
+		}
+		return all, err
+	}
+	return nil, fmt.Errorf("action %q of a job; want remove, pause, resume, run, skip, done, snooze, update or undo", in.Action)
 }

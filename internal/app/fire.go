@@ -13,19 +13,20 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/cron"
+	"magpie/cron/desk"
 	"magpie/cron/when"
 )
 
 // firing puts fired slots into their chats.
 type firing struct {
 	p        *program
-	buttons  *buttons.Registry
+	tools    *toolbox
 	settings *settings.Store
 }
 
 // jobRunner fires the jobs of the store into their chats.
 func (p *program) jobRunner(b *brain, t *toolbox) []func(context.Context) error {
-	f := &firing{p: p, buttons: t.buttons, settings: b.settings}
+	f := &firing{p: p, tools: t, settings: b.settings}
 	s := cron.NewScheduler(p.jobs, f.fire, &cron.Options{Clock: p.opts.clock, Log: p.log})
 	p.meters.jobs(s.Status)
 	return []func(context.Context) error{s.Run, func(ctx context.Context) error {
@@ -52,6 +53,9 @@ func (f *firing) fire(ctx context.Context, due cron.Fired) error {
 		in := f.task(due)
 		trace, err = in.Trace, f.p.bus.PublishInbound(ctx, in, false)
 	} else {
+		if err := f.tools.reminders.Rang(ctx, due); err != nil { // it counts more than what its buttons will do
+			f.p.log.Warn("it is not noted what rang", "job", job.ID, "err", err)
+		}
 		var out chat.Outbound
 		if out, err = f.notice(ctx, due); err == nil {
 			trace, err = out.Trace, f.p.bus.PublishOutbound(ctx, out)
@@ -93,7 +97,7 @@ func (f *firing) task(due cron.Fired) chat.Inbound {
 		// On another platform this id may be somebody else's.
 		in.From.ID = job.Maker.Channel + ":" + job.Maker.ID
 	}
-	if note := lateness(due, zoneOf(job), settings.English); note != "" {
+	if note := lateness(due, when.Moment(due.Slot.In(zoneOf(job)), settings.English), f.p.now(), settings.English); note != "" {
 		in.Text += "\n[" + note + "]"
 	}
 	return in
@@ -111,12 +115,33 @@ func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, err
 	if beginsBlock(job.Message) {
 		text = "⏰\n\n" + job.Message
 	}
-	if note := lateness(due, zoneOf(job), lang); note != "" {
+	now, zone := f.p.now(), f.settings.Zone(set)
+	if note := lateness(due, dueAt(due.Slot.In(zoneOf(job)), now, zone, lang), now, lang); note != "" {
 		text += "\n\n_" + note + "_"
 	}
 	out := chat.Outbound{Meta: f.meta(due), Text: text, Final: true, Unasked: true}
-	out.Buttons, err = f.p.noticeButtons(ctx, f.buttons, job, lang)
+	people := peopleOf(job)
+	if !job.Direct && f.p.platform(job.Addr.Channel) != webType && len(people) > 0 {
+		out.Mention = people[0]
+	}
+	w := desk.Who{Addr: job.Addr, Sender: job.Maker.Sender, Home: job.Maker.Channel, Direct: job.Direct, Zone: zone, Lang: lang}
+	spec := buttons.Spec{Addr: job.Addr, Action: reminderAction, Lang: lang}
+	for _, who := range people {
+		spec.Senders = append(spec.Senders, who.ID)
+	}
+	out.Buttons, err = f.tools.offer(ctx, spec, job.Direct, choices(f.tools.reminders.DueButtons(w, job)))
 	return out, err
+}
+
+// peopleOf are whose reminder it is, on the platform of its chat: for whom it
+// is, and who made it.
+func peopleOf(job cron.Job) (all []chat.Sender) {
+	for _, who := range []cron.Person{job.For, job.Maker} {
+		if who.Channel == job.Addr.Channel && who.ID != "" {
+			all = append(all, who.Sender)
+		}
+	}
+	return all
 }
 
 // beginsBlock says whether Markdown wants the beginning of a text at the
@@ -141,24 +166,4 @@ func zoneOf(job cron.Job) *time.Location {
 		return time.UTC
 	}
 	return zone
-}
-
-// lateness says that a delivery is late, or stands for several; "" when it is
-// an ordinary one.
-func lateness(due cron.Fired, zone *time.Location, lang string) string {
-	at := when.Moment(due.Slot.In(zone), lang)
-	en, zh := "", ""
-	switch n := due.Missed + 1; {
-	case due.Late && n > 1:
-		en = fmt.Sprintf("Late: this stands for %d times, the last of which was due at %s.", n, at)
-		zh = fmt.Sprintf("迟到了：这一条代表错过的 %d 次，最近一次原定 %s。", n, at)
-	case due.Late:
-		en, zh = "Late: this was due at "+at+".", "迟到了：原定 "+at+"。"
-	case n > 1:
-		en, zh = fmt.Sprintf("This stands for %d times.", n), fmt.Sprintf("这一条代表 %d 次。", n)
-	}
-	if lang == settings.Chinese {
-		return zh
-	}
-	return en
 }

@@ -65,7 +65,7 @@ func TestFiredOverAKill(t *testing.T) {
 			b.ready()
 			w.shownOnce("⏰ take the pills")
 			w.shownOnce("The weather is fine.")
-			late := count(w.tg.Messages(owner), "Late: this was due at ") == 1
+			late := count(w.tg.Messages(owner), " late.") == 1
 			if c.late && missed && !late {
 				t.Errorf("a late reminder does not say so: %q", texts(w.tg.Messages(owner)))
 			}

@@ -38,7 +38,7 @@ func TestTaskOnceStaysUntilItIsDone(t *testing.T) {
 	job := a.once("look after the house")
 	b.until("the pause", func() bool { return strings.Contains(b.log.String(), "no model could answer a job, it is tried again") }, b.log.String)
 	a.ran(b, job, 1, result(cron.Sent)) // as long as it waits
-	if got := a.ask("/reminders"); !strings.Contains(got, "look after the house") || !strings.Contains(got, "(running)") || !strings.Contains(got, "last: sent") {
+	if got := a.ask("/reminders"); !strings.Contains(got, "look after the house") || !strings.Contains(got, "on its way") || !strings.Contains(got, "last: sent") {
 		t.Errorf("while it waits the list says %q", got)
 	}
 	a.say("hello") // the next try is the last
@@ -47,7 +47,7 @@ func TestTaskOnceStaysUntilItIsDone(t *testing.T) {
 		t.Errorf("the job says %+v", run)
 	}
 	a.wait(owner, "the answers", func(m []telegram.Message) bool { return len(m) == 3 })
-	if got := a.ask("/reminders"); !strings.Contains(got, "(over)") || !strings.Contains(got, "last: failed") {
+	if got := a.ask("/reminders"); !strings.Contains(got, "1. over") || !strings.Contains(got, "last: failed") {
 		t.Errorf("afterwards the list says %q", got)
 	}
 	back.Store(true)

@@ -38,7 +38,7 @@ func TestTaskFromAnotherChannel(t *testing.T) {
 		a.fire(b, add(t, a.jobs, task), result(cron.Delivered))
 		said := a.tg.Messages(owner)
 		last := said[len(said)-1].Text
-		if n := strings.Count(last, "only who made a reminder, or an admin, may change it"); (n == 0) != want || !want && n != 2 {
+		if n := strings.Count(last, "only they, or an admin, may change it"); (n == 0) != want || !want && n != 2 {
 			t.Errorf("a task made on %s says %q", maker, last)
 		}
 		if was := a.get(mine).Paused && a.get(other).Paused; was != want {

@@ -10,6 +10,7 @@ import (
 	"magpie/chat"
 	"magpie/config"
 	"magpie/cron"
+	"magpie/cron/desk"
 )
 
 // openJobs opens the reminders and jobs of all chats.
@@ -22,6 +23,9 @@ func (p *program) openJobs() (*cron.Store, error) {
 		Now: p.now, Zone: zone, Misfire: misfire(p.cfg.Cron.Misfire), PerChat: p.cfg.Cron.MaxJobsPerChat,
 	})
 }
+
+// desk is where reminders are asked for.
+func (p *program) desk() *desk.Desk { return desk.New(p.jobs, p.bus.Table("desk")) }
 
 func misfire(m config.Misfire) cron.Misfire {
 	return cron.Misfire{Policy: cron.Policy(m.Policy), Within: m.Within}

@@ -21,12 +21,12 @@ func TestRemindFromTheShell(t *testing.T) {
 	w.extra = "timezone: Asia/Shanghai"
 	path, listen := w.config("bot")
 	w.command(path, 0, "there are no jobs", "cron", "list")
-	w.command(path, 0, "every day at 09:00 (Asia/Shanghai); next: ", "cron", "add", "telegram:1001", "every day at 09:00", "take", "the", "pills", "--sender", "1001", "--direct")
+	w.command(path, 0, "every day at 09:00", "cron", "add", "telegram:1001", "every day at 09:00", "take", "the", "pills", "--sender", "1001", "--direct")
 	w.command(path, 0, "吃药", "cron", "add", "telegram:1001", "每天早上9点提醒我吃药", "--tz", "Europe/Berlin", "--name", "到")
 	for says, args := range map[string][]string{
 		"want CHANNEL:CHAT":         {"cron", "add", "1001", "in 1 hour", "x"},
 		`there is no channel "irc"`: {"cron", "add", "irc:1", "in 1 hour", "x"},
-		"no time found":             {"cron", "add", "telegram:1001", "whenever", "x"},
+		"no time found":             {"cron", "add", "telegram:1001", "blah", "x"},
 		"passed":                    {"cron", "add", "telegram:1001", "2020-01-01 10:00", "x"},
 		"2. ":                       {"cron", "add", "telegram:1001", "tomorrow at 8", "x"},
 		"unknown time zone":         {"cron", "add", "telegram:1001", "in 1 hour", "x", "--tz", "Mars/X"},
@@ -51,22 +51,35 @@ func TestRemindFromTheShell(t *testing.T) {
 		runs := w.listed(path)
 		return len(runs) == 2 && len(runs[0].Runs) == 1 && runs[0].Runs[0].Receipt != nil
 	}, func() string { return "no receipt" })
-	w.want("/reminders", "2 in this chat", "pills", "Europe/Berlin")
-	w.want("/reminders remove 2", "only who made") // the operator's
-	w.command(path, 0, "paused: ⏰ take the pills", "cron", "pause", pills)
-	w.command(path, 0, "(paused)", "cron", "list", "telegram:1001")
-	w.command(path, 0, "goes on", "cron", "resume", pills)
+	w.want("/reminders", "1. ", "2. ", "pills", "吃药")
+	w.want("/reminders remove 到", "只有本人或管理员") // the operator's
+	w.command(path, 0, "Paused", "cron", "pause", pills)
+	w.command(path, 0, "paused", "cron", "list", "telegram:1001")
+	w.command(path, 0, "take the pills", "cron", "resume", pills)
+	w.command(path, 0, "10:30", "cron", "update", pills, "--schedule", "every day at 10:30", "--message", "take two pills")
+	if j := w.listed(path)[0]; j.Schedule.Cron != "30 10 * * *" || j.Message != "take two pills" {
+		t.Errorf("job %+v", j)
+	}
+	w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
+	w.command(path, 0, "09:00", "cron", "undo", "telegram:1001")
+	w.command(path, 0, "take the pills", "cron", "skip", pills)
+	w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
+	w.command(path, 1, "nothing to change", "cron", "update", pills)
+	w.command(path, 1, "undo", "cron", "undo", "telegram:1002")
+	if j := w.listed(path)[0]; j.Schedule.Cron != "0 9 * * *" || j.Message != "take the pills" {
+		t.Errorf("job %+v", j)
+	}
 	w.command(path, 0, "there are no jobs", "cron", "list", "telegram:1002")
-	w.command(path, 0, "delivered now", "cron", "run", pills)
+	w.command(path, 0, "take the pills", "cron", "run", pills)
 	w.wait(owner, "the second delivery", func(m []telegram.Message) bool { return strings.Count("|"+texts(m)+"|", "|⏰ take the pills|") == 2 })
 	b.until("the history of the job", func() bool {
 		runs := w.listed(path)[0].Runs
 		return len(runs) == 2 && runs[1].Result == cron.Delivered && runs[1].Receipt != nil
 	}, func() string { return "no receipt" })
 	w.command(path, 0, "(last: delivered ", "cron", "list")
-	w.command(path, 0, "I will remind you: tea", "cron", "add", "telegram:1001", "in 1 second", "tea")
+	w.command(path, 0, "tea", "cron", "add", "telegram:1001", "in 1 second", "tea")
 	w.wait(owner, "tea", func(m []telegram.Message) bool { return count(m, "⏰ tea") == 1 })
-	w.command(path, 0, "removed: ⏰ take the pills", "cron", "remove", pills)
+	w.command(path, 0, "Cancelled", "cron", "remove", pills)
 	clean(t, b.signal(syscall.SIGTERM))
 	if jobs := w.listed(path); len(jobs) == 0 || jobs[0].Name != "到" {
 		t.Errorf("jobs %+v", jobs)

@@ -1,26 +1,56 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
+	"magpie/agent/buttons"
 	"magpie/agent/command"
+	"magpie/chat"
+	"magpie/cron"
 	"magpie/cron/desk"
-	"magpie/internal/kv"
+	"magpie/cron/ics"
+	"magpie/cron/intent"
 	"magpie/tools/remind"
 )
 
 // remindOptions connects the cron tool. The jobs of other chats are for those
 // who may write there.
 func (t *toolbox) remindOptions() *remind.Options {
-	return &remind.Options{Elsewhere: t.elsewhere, Admin: t.p.isAdmin}
+	known := t.p.about()
+	return &remind.Options{Elsewhere: t.elsewhere, Admin: t.p.isAdmin, Made: known.made, About: known.job}
+}
+
+// talking is the desk as commands need it.
+type talking interface {
+	Do(ctx context.Context, w desk.Who, in intent.Intent, m desk.Message) (desk.Said, error)
+	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
 }
 
 // reminders answers the slash commands about reminders.
 type reminders struct {
-	desk  *desk.Desk
-	meant kv.Table // what commands meant, by their message
+	desk  talking
+	now   func() time.Time
+	offer func(ctx context.Context, spec buttons.Spec, direct bool, rows [][]buttons.Choice) ([][]chat.Button, error)
+	jobShelf
+	about interface {
+		made(ctx context.Context, turn string, jobs []cron.Job)
+		job(ctx context.Context, to chat.Address, message string) string
+		asked(ctx context.Context, to chat.Address, who chat.Sender, open bool)
+	}
+}
+
+// jobShelf is what a calendar file is made of, and where it goes.
+type jobShelf struct {
+	jobs *cron.Store
+	put  func(ctx context.Context, name, mime string, r io.Reader) (ref string, size int64, err error)
 }
 
 var _ command.Reminders = reminders{}
@@ -31,53 +61,131 @@ func who(a command.Asker) desk.Who {
 	return desk.Who{Addr: d.Addr, Sender: d.From, Direct: d.Direct, Admin: a.Admin, Zone: a.Zone, Lang: a.Lang}
 }
 
-// Remind implements command.Reminders.
-func (r reminders) Remind(ctx context.Context, a command.Asker, text string, task bool) (string, error) {
-	// The command may be handled again after a crash.
-	ask := desk.Ask{Schedule: text, Prefix: a.Prefix, Key: "command:" + a.Delivery.ID}
-	if task {
-		ask.Mode = "agent"
+// message is a command's text as the desk takes it. The command may be handled
+// again after a crash.
+func (r reminders) message(ctx context.Context, a command.Asker, text string) desk.Message {
+	m := desk.Message{Text: text, Key: "command:" + a.Delivery.ID, Prefix: a.Prefix, Command: true}
+	if q := a.Delivery.ReplyTo; q != nil && q.Mine {
+		m.Reply = r.about.job(ctx, a.Delivery.Addr, q.ID)
 	}
-	_, said, err := r.desk.Add(ctx, who(a), ask)
-	return refused(said, err)
+	return m
+}
+
+// reply makes an answer of what the desk says, and of why it refuses.
+func (r reminders) reply(ctx context.Context, a command.Asker, said desk.Said, err error) (command.Reply, error) {
+	if refusal, ok := errors.AsType[*desk.Refusal](err); ok {
+		return command.Reply{Text: refusal.Text}, nil
+	}
+	if err != nil {
+		return command.Reply{}, err
+	}
+	d := a.Delivery
+	if len(said.Jobs) > 0 {
+		r.about.made(ctx, fmt.Sprintf("%s:%d", d.Addr.Session(), d.Seq), said.Jobs)
+	}
+	if said.Asked {
+		r.about.asked(ctx, d.Addr, d.From, true)
+	}
+	out := command.Reply{Text: said.Text}
+	spec := buttons.Spec{Addr: d.Addr, Senders: []string{d.From.ID}, Action: reminderAction, Lang: a.Lang}
+	out.Buttons, err = r.offer(ctx, spec, d.Direct, choices(said.Buttons))
+	return out, err
+}
+
+// Remind implements command.Reminders.
+func (r reminders) Remind(ctx context.Context, a command.Asker, text string, task bool) (command.Reply, error) {
+	m := r.message(ctx, a, text)
+	m.Task = task
+	said, mine, err := r.desk.Say(ctx, who(a), m)
+	if err == nil && !mine {
+		said.Text = pickLang(a.Lang, "I found no time in this. Say for example: ", "没听懂时间，可以这样说：") +
+			"`" + a.Prefix + " " + pickLang(a.Lang, "in 20 minutes to stretch", "20分钟后休息一下") + "`"
+	}
+	return r.reply(ctx, a, said, err)
 }
 
 // List implements command.Reminders.
-func (r reminders) List(ctx context.Context, a command.Asker) (string, error) {
-	return r.desk.List(ctx, who(a))
+func (r reminders) List(ctx context.Context, a command.Asker) (command.Reply, error) {
+	said, err := r.desk.Do(ctx, who(a), intent.Intent{Kind: intent.Query, What: intent.AskList}, r.message(ctx, a, ""))
+	return r.reply(ctx, a, said, err)
 }
 
-// Change implements command.Reminders. A command that is handled again after a
-// crash means the same job: "remove 2" must not take away the next one.
-func (r reminders) Change(ctx context.Context, a command.Asker, action, ref string) (string, error) {
-	w := who(a)
-	if id := r.desk.Meant(ctx, w, ref); id != "" {
-		var err error
-		if ref, err = r.once(ctx, a.Delivery.ID, id); err != nil {
-			return "", err
+// Change implements command.Reminders.
+func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest string) (command.Reply, error) {
+	if verb == "export" {
+		return r.export(ctx, a)
+	}
+	in, whole := changeOf(verb, rest)
+	if in.Time != "" {
+		in.Time, in.Shift = remind.TimeOf(in.Op, in.Time, intent.Context{Now: r.now(), Zone: a.Zone})
+	}
+	m := r.message(ctx, a, rest)
+	if !whole { // the reader finds out what is the reminder and what is new
+		m.Text = verb + " " + rest
+		if said, mine, err := r.desk.Say(ctx, who(a), m); mine || err != nil {
+			return r.reply(ctx, a, said, err)
 		}
 	}
-	said, err := r.desk.Change(ctx, w, desk.Action(action), ref)
-	return refused(said, err)
+	said, err := r.desk.Do(ctx, who(a), in, m)
+	return r.reply(ctx, a, said, err)
 }
 
-// meantFor is how long a command may be handled again.
-const meantFor = 24 * time.Hour
-
-// once notes what a message means, and returns what was noted first.
-func (r reminders) once(ctx context.Context, message, id string) (string, error) {
-	_, err := r.meant.Create(ctx, message, []byte(id), meantFor)
-	if errors.Is(err, kv.ErrConflict) {
-		e, err := r.meant.Get(ctx, message)
-		return string(e.Value), err
+// export gives the reminders of the chat as a calendar file.
+func (r reminders) export(ctx context.Context, a command.Asker) (command.Reply, error) {
+	jobs, err := r.jobs.List(ctx, a.Delivery.Addr)
+	if err != nil && !errors.Is(err, cron.ErrCorrupt) {
+		return command.Reply{}, err
 	}
-	return id, err
+	jobs = slices.DeleteFunc(jobs, func(j cron.Job) bool { return j.Hidden })
+	var file bytes.Buffer
+	if err := ics.Write(&file, jobs, r.now()); errors.Is(err, ics.ErrEmpty) {
+		return command.Reply{Text: pickLang(a.Lang, "There are no reminders in this chat.", "这个会话里没有提醒。")}, nil
+	} else if err != nil {
+		return command.Reply{}, err
+	}
+	const name, mime = "reminders.ics", "text/calendar"
+	ref, size, err := r.put(ctx, name, mime, &file)
+	if err != nil {
+		return command.Reply{}, fmt.Errorf("store the calendar file: %w", err)
+	}
+	return command.Reply{
+		Text:  pickLang(a.Lang, "The reminders of this chat, for a calendar.", "这是本会话的提醒，可导入日历。"),
+		Files: []chat.Attachment{{Kind: chat.File, Name: name, MIME: mime, Ref: ref, Size: size}},
+	}, nil
 }
 
-// refused makes an answer of a refusal.
-func refused(said string, err error) (string, error) {
-	if r, ok := errors.AsType[*desk.Refusal](err); ok {
-		return r.Text, nil
+// newTo stands between a reminder and what it becomes.
+var newTo = regexp.MustCompile(`(?i)^\s*(?:(?:to|for|by|until|as|on)\s+|到|为|成|[:：,，])?\s*`)
+
+// changeOf is what a verb says to do. whole: which reminder, and what it
+// becomes, is clear.
+func changeOf(verb, rest string) (in intent.Intent, whole bool) {
+	in = intent.Intent{Kind: intent.Change, Op: intent.Op(verb)}
+	switch in.Op {
+	case intent.Move, intent.Text, intent.Rename, intent.Snooze:
+	default:
+		in.Ref = remind.RefOf(rest)
+		return in, true
 	}
-	return said, err
+	ref, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	named := remind.RefOf(ref)
+	if whole = named.Number > 0 || named.Last || isJobID(ref); !whole {
+		if in.Op == intent.Snooze && rest == "" {
+			in.Ref.Rang, whole = true, true
+		} else {
+			in.Ref = remind.RefOf(rest)
+		}
+		return in, whole
+	}
+	in.Ref, value = named, newTo.ReplaceAllString(value, "")
+	if in.Op == intent.Move || in.Op == intent.Snooze {
+		in.Time = value
+	} else {
+		in.Text = value
+	}
+	return in, true
+}
+
+func isJobID(text string) bool {
+	return len(text) == 10 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }

@@ -14,10 +14,10 @@ import (
 	"magpie/agent/command"
 	"magpie/agent/memory"
 	"magpie/agent/prompt"
+	"magpie/agent/settings"
 	"magpie/agent/tasks"
 	"magpie/chat"
 	"magpie/config"
-	"magpie/cron/desk"
 	"magpie/subagent"
 	"magpie/tools"
 	"magpie/tools/all"
@@ -32,18 +32,25 @@ import (
 
 // toolbox is everything about tools that others need.
 type toolbox struct {
-	p       *program
-	exec    *tools.Executor
-	redact  *tools.Redactor
-	buttons *buttons.Registry
-	undo    *undo.Log
-	env     *system.Env // what chats have set
-	memory  *memory.Store
-	mcp     *mcp.Manager
-	desk    *approval.Desk
-	audit   *tools.Audit // nil: switched off
-	board   *tasks.Board
-	wear    wear
+	p      *program
+	exec   *tools.Executor
+	redact *tools.Redactor
+	undo   *undo.Log
+	env    *system.Env // what chats have set
+	memory *memory.Store
+	mcp    *mcp.Manager
+	desk   *approval.Desk
+	audit  *tools.Audit // nil: switched off
+	board  *tasks.Board
+	wear   wear
+	bell
+}
+
+// bell is what presses and due reminders need besides.
+type bell struct {
+	buttons   *buttons.Registry
+	settings  *settings.Store
+	reminders pressing
 }
 
 // wear are the outfits that there have been.
@@ -70,8 +77,10 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 		approval.ActionName: func(ctx context.Context, pressed buttons.Pressed) (buttons.Result, error) {
 			return t.desk.Action(ctx, pressed)
 		},
-		noticeAction: p.pressNotice,
+		noticeAction:   p.pressNotice,
+		reminderAction: t.pressReminder,
 	}})
+	t.settings, t.reminders = settings.New(p.bus.Table("sess"), p.cfg.Location()), p.desk()
 	t.desk = approval.New(approval.Options{
 		Table: p.bus.Table("approvals"), Buttons: t.buttons, Publish: p.bus.PublishOutbound, Waits: t.waits,
 		Admins: p.cfg.Security.Admins, Redact: t.redact.Text,
@@ -154,7 +163,7 @@ func (t *toolbox) register(o *outfit) (err error) {
 		Fence: o.fence, Undo: t.undo, Env: system.NewEnv(t.p.bus.Table("env"), o.cfg.Tools.Exec.Env), Memory: t.memory,
 		Outbox: outbox{t.p}, Message: t.message(o),
 		Web: web, Screen: t.screen(o, web.Guard), Shell: o.shell,
-		Later: all.Later{Jobs: desk.New(t.p.jobs), Remind: t.remindOptions(), Tasks: t.p.newTasks(t.board)},
+		Later: all.Later{Jobs: t.p.desk(), Remind: t.remindOptions(), Tasks: t.p.newTasks(t.board)},
 	})
 }
 

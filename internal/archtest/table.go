@@ -15,7 +15,15 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	return append(alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights"), []row{
+	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
+	all = append(all, channelRows()...)
+	all = append(all, agentRows()...)
+	return append(all, programRows()...)
+}
+
+// channelRows are those of messages, the configuration, the bus and the platforms.
+func channelRows() []row {
+	return []row{
 		{"chat", nil},
 		{"config", []string{"chat", "internal/front", "internal/near", "internal/paste", "internal/proxy", "internal/rights", "internal/zone"}},
 		{"internal/zone", []string{"internal/near", "internal/paste"}},
@@ -35,10 +43,15 @@ func table() []row {
 		platform("feishu"),
 		platform("dingtalk"),
 		platform("qq"),
+	}
+}
 
+// agentRows are those of what answers: models, tools, reminders.
+func agentRows() []row {
+	return []row{
 		{"agent/llm", nil},
 		{"agent/llm/...", []string{"chat", "agent/llm", "agent/llm/internal/...", "internal/proxy"}},
-		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/when"}},
+		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/intent"}},
 		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
 		{"agent/memory", []string{"chat", "internal/kv"}},
@@ -54,12 +67,21 @@ func table() []row {
 		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "internal/proxy"}},
 		{"tools/screenshot", []string{"chat", "tools", "tools/web/guard", "tools/fs/fence", "media"}},
 		{"tools/tooltest", []string{"chat", "tools", "internal/kv"}},
+		{"tools/remind", []string{"chat", "tools", "cron", "cron/desk", "cron/intent", "cron/when", "internal/kv"}},
 		{"tools/all", []string{"chat", "tools", "tools/...", "media", "cron", "cron/desk", "agent/memory", "internal/kv"}},
 
-		{"cron/...", []string{"chat", "internal/kv", "cron", "cron/when"}},
-		{"cron/when", nil},
+		{"cron/...", []string{"chat", "internal/kv", "internal/near", "cron", "cron/calendar", "cron/grammar", "cron/intent", "cron/when"}},
+		{"cron/calendar", nil},
+		{"cron/grammar", nil},
+		{"cron/when", []string{"cron/calendar", "cron/grammar"}},
+		{"cron/intent", []string{"cron/calendar", "cron/grammar", "cron/when"}},
 		{"media/...", []string{"chat", "media", "internal/kv", "internal/proxy"}},
+	}
+}
 
+// programRows are those of the program around them and of its tests.
+func programRows() []row {
+	return []row{
 		{"internal/console", []string{"chat", "channels", "internal/front", "internal/kv"}},
 		{"internal/connect", []string{"channels/dingtalk", "channels/feishu", "internal/proxy", "internal/setup"}},
 		{"internal/setup", []string{"config", "internal/paste", "internal/zone"}},
@@ -72,7 +94,7 @@ func table() []row {
 		{"cmd/bot", []string{
 			"chat", "config", "channels", "channels/all", "internal/app", "internal/backup", "internal/connect", "internal/console", "internal/fakes/...", "internal/kv", "internal/lineedit", "internal/rights", "internal/setup", "internal/simulate", "internal/termchat", "tools", "tools/mcp", "tools/shell/sandbox", "tools/web/pdftext",
 		}},
-	}...)
+	}
 }
 
 // alone are packages that import none of ours.
@@ -112,6 +134,12 @@ type owner struct {
 var anywhere = []string{"..."}
 
 func owners() []owner {
+	return append(platformOwners(), commonOwners()...)
+}
+
+// platformOwners are those of the modules that speak with other programs: the
+// bus, the platforms, the models.
+func platformOwners() []owner {
 	return []owner{
 		{"github.com/goccy/go-yaml", []string{"config", "channels/channeltest"}, []string{"internal/app"}},
 		{"github.com/nats-io/nats.go", []string{"bus/..."}, nil},
@@ -122,6 +150,9 @@ func owners() []owner {
 		{"github.com/go-co-op/gocron/v2", []string{"cron"}, nil},
 		{"github.com/google/jsonschema-go", []string{"tools", "tools/tooltest"}, []string{"config", "tools/...", "internal/app"}},
 		{"github.com/google/uuid", []string{"cron"}, nil}, // gocron's ids
+		{"github.com/teambition/rrule-go", []string{"cron/calendar"}, nil},
+		{"github.com/6tail/lunar-go", nil, []string{"cron/calendar"}},
+		{"github.com/emersion/go-ical", []string{"cron/ics"}, nil},
 		{"github.com/jonboulle/clockwork", []string{"cron"}, []string{"internal/app"}},
 		{"github.com/modelcontextprotocol/go-sdk", []string{"tools/mcp"}, nil},
 
@@ -135,7 +166,12 @@ func owners() []owner {
 		{"github.com/aliyun/aliyun-oss-go-sdk", []string{"media/oss"}, []string{"internal/fakes/..."}},
 		{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, nil},
 		{"github.com/anthropics/anthropic-sdk-go", []string{"agent/llm/anthropic"}, nil},
+	}
+}
 
+// commonOwners are those of the modules for tools, texts and the machine.
+func commonOwners() []owner {
+	return []owner{
 		{"github.com/bmatcuk/doublestar/v4", []string{"tools/fs"}, nil},
 		{"github.com/aymanbagabas/go-udiff", []string{"tools/fs"}, []string{"tools/fs/..."}},
 		{"github.com/yuin/goldmark", []string{"channels/render", "channels/web", "internal/console"}, nil},
@@ -184,6 +220,12 @@ func exceptions() map[string]string {
 func wide() map[string]string {
 	return map[string]string{
 		"chat.Inbound":    "the one form of everything that enters a chat; a part of its own for every rare field would only hide it",
+		"when.piece":      "what one pattern can say of a time; each says one or two of it, and a type for each would only be told apart again",
+		"when.bag":        "all that was said of one time, in any order",
+		"when.repeat":     "what one pattern can say of a repetition",
+		"calendar.Part":   "one RRULE as RFC 5545 has it, a field for each of its parts",
+		"intent.Intent":   "what a message wants, plain data: each kind of wish fills the few that it needs",
+		"cron.Job":        "what people decide of a job, as it is stored",
 		"channels.Limits": "plain data, one value for each fact of a platform; adapters name the few they have",
 	}
 }

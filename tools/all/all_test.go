@@ -63,7 +63,7 @@ func registerWith(t testing.TB, g *guard.Guard) (*tools.Registry, all.Deps) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps.Jobs = desk.New(jobs)
+	deps.Jobs = desk.New(jobs, new(kv.Memory))
 	if deps.Shell, err = shell.New(shell.Config{Workspace: t.TempDir(), Sandbox: sandbox.Off}, shell.Deps{Fence: f}); err != nil {
 		t.Fatal(err)
 	}

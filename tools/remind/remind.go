@@ -1,6 +1,7 @@
 // Package remind holds the tool with which the agent makes, lists and changes
 // reminders and jobs: cron, also called remind. What is understood and how it
-// is worded is the business of cron/desk. It starts no goroutine.
+// is worded is the business of cron/desk; whether the time that a model gives
+// is the one that the person has said is judged here. It starts no goroutine.
 package remind
 
 import (
@@ -8,12 +9,16 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
+	"magpie/cron/intent"
+	"magpie/cron/when"
 	"magpie/tools"
 )
 
@@ -22,12 +27,23 @@ var cronText string
 
 // Desk keeps the jobs.
 type Desk interface {
-	Add(ctx context.Context, w desk.Who, a desk.Ask) (cron.Job, string, error)
-	List(ctx context.Context, w desk.Who) (string, error)
-	Change(ctx context.Context, w desk.Who, action desk.Action, ref string) (string, error)
+	Make(ctx context.Context, w desk.Who, a desk.Ask) (desk.Said, error)
+	Do(ctx context.Context, w desk.Who, in intent.Intent, m desk.Message) (desk.Said, error)
+	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	Clerk
+}
+
+// Clerk looks things up.
+type Clerk interface {
+	Times(w desk.Who, a desk.Ask) ([]when.Phrase, error)
+	Find(ctx context.Context, w desk.Who, ref string) (cron.Job, error)
+	Now() time.Time
 }
 
 var _ Desk = (*desk.Desk)(nil)
+
+// Action is the name under which the buttons of an answer are known.
+const Action = "reminder"
 
 // Options of the tool. Nil fields take the feature away.
 type Options struct {
@@ -36,20 +52,25 @@ type Options struct {
 	Elsewhere func(ctx context.Context, sc tools.Scope, to chat.Address) error
 	// Admin says whether somebody may change the jobs of others; nil = nobody.
 	Admin func(channel, sender string) bool
+	// Made is told which jobs the answer of a turn is about.
+	Made func(ctx context.Context, turn string, jobs []cron.Job)
+	// About is the id of the job that a message of the bot is about, by the
+	// platform's id of the message; "" none.
+	About func(ctx context.Context, a chat.Address, message string) string
 }
 
 type cronIn struct {
-	Action       string `json:"action" jsonschema:"What to do." rule:"enum=add|list|remove|pause|resume|run"`
-	JobID        string `json:"job_id,omitempty" jsonschema:"For remove, pause, resume and run: the id of the job, its number in the list, or all (not for run)." rule:"maxlen=200"`
-	Message      string `json:"message,omitempty" jsonschema:"For add: what to say, or in mode agent to do, when the time comes."`
+	Action       string `json:"action" jsonschema:"What to do." rule:"enum=add|list|update|remove|pause|resume|skip|snooze|done|undo|run"`
+	JobID        string `json:"job_id,omitempty" jsonschema:"Which one: its number in the list, or words of its text. all for remove, pause and resume. Not for add, list and undo; snooze and done without it mean the one that rang." rule:"maxlen=200"`
+	Message      string `json:"message,omitempty" jsonschema:"What to say then (mode agent: what to do), without the time. For add, and for update when it changes."`
 	Name         string `json:"name,omitempty" jsonschema:"A short name for the list."`
-	Schedule     string `json:"schedule,omitempty" jsonschema:"When, in words of English or Chinese, as the person said it: in 20 minutes, tomorrow at 3pm, every weekday at 09:00, 每周一上午九点; or every 10m, a date, a cron expression." rule:"maxlen=2000"`
-	At           string `json:"at,omitempty" jsonschema:"When, once: an ISO time, with or without a zone, as 2026-11-24T15:00." rule:"maxlen=200"`
-	CronExpr     string `json:"cron_expr,omitempty" jsonschema:"When, again and again: a cron expression of 5 fields (minute hour day month weekday), or 6 with seconds first, or @daily and its like." rule:"maxlen=200"`
-	EverySeconds int    `json:"every_seconds,omitempty" jsonschema:"When, again and again: so many seconds apart, counted from now." rule:"min=10,max=316224000"`
+	Schedule     string `json:"schedule,omitempty" jsonschema:"When, in English or Chinese, as the person said it: in 20 minutes, tomorrow at 3pm, every weekday at 09:00, 每周一上午九点. For snooze: 10 minutes." rule:"maxlen=2000"`
+	At           string `json:"at,omitempty" jsonschema:"When, once, in place of schedule: an ISO time, with or without a zone, as 2026-11-24T15:00." rule:"maxlen=200"`
+	CronExpr     string `json:"cron_expr,omitempty" jsonschema:"When, again and again, in place of schedule: a cron expression of 5 fields (minute hour day month weekday), or 6 with seconds first, or @daily and its like." rule:"maxlen=200"`
+	EverySeconds int    `json:"every_seconds,omitempty" jsonschema:"When, again and again, in place of schedule: so many seconds apart, counted from now." rule:"min=10,max=316224000"`
 	TZ           string `json:"tz,omitempty" jsonschema:"The time zone that is meant, an IANA name; the chat's own when it is not given." rule:"maxlen=100"`
-	Mode         string `json:"mode,omitempty" jsonschema:"notify: message is delivered as it is. agent: message is a task for you." rule:"enum=notify|agent,default=notify"`
-	Misfire      string `json:"misfire,omitempty" jsonschema:"What becomes of times that passed while the bot was down: run_once, skip or run_if_within:10m." rule:"maxlen=60"`
+	Mode         string `json:"mode,omitempty" jsonschema:"For add. notify: message is delivered as it is. agent: message is a task for you." rule:"enum=notify|agent,default=notify"`
+	Misfire      string `json:"misfire,omitempty" jsonschema:"For add: what becomes of times that passed while the bot was down: run_once, skip or run_if_within:10m." rule:"maxlen=60"`
 	place
 }
 
@@ -57,6 +78,7 @@ type cronIn struct {
 type place struct {
 	Channel string `json:"channel,omitempty" jsonschema:"Another channel; the current one when it is not given."`
 	ChatID  string `json:"chat_id,omitempty" jsonschema:"Another chat; the current one when it is not given."`
+	Said    string `json:"said,omitempty" jsonschema:"For say: the person's words." rule:"hidden"`
 }
 
 // Tool makes cron.
@@ -67,25 +89,22 @@ func Tool(d Desk, o *Options) tools.Tool {
 	}
 	spec := tools.Spec{
 		Name: "cron", Also: []string{"remind"}, Description: strings.TrimSpace(cronText),
-		Category: tools.System, Effect: tools.Acts, Main: "message",
-		Aliases: map[string]string{
-			"id": "job_id", "job": "job_id", "text": "message", "content": "message", "task": "message",
-			"to": "chat_id", "timezone": "tz", "zone": "tz", "cron": "cron_expr", "cron_expression": "cron_expr", "every": "every_seconds", "when": "schedule", "time": "schedule",
-		},
+		Category: tools.System, Effect: tools.Acts, Main: "message", Aliases: otherNames(),
 	}
-	return tools.New(spec, k.call, tools.WithStays(stays))
+	return tools.New(spec, k.call, tools.WithStays(stays), tools.WithMend(mend))
 }
 
 // stays says whether a call reaches nobody but the current chat, now and
 // later. A task is not among them: what a text from outside wishes would be
-// done later, by a turn that has read nothing.
+// done later, by a turn that has read nothing. New words may be those of a
+// task.
 func stays(sc tools.Scope, args json.RawMessage) bool {
 	var in cronIn
 	if json.Unmarshal(args, &in) != nil {
 		return false
 	}
 	_, here := in.address(sc)
-	return here && (in.Action != "add" || in.Mode != string(cron.Agent))
+	return here && (in.Action != "add" || in.Mode != string(cron.Agent)) && (in.Action != "update" || in.Message == "")
 }
 
 // address is the chat whose jobs are meant, and whether it is the current one.
@@ -106,41 +125,227 @@ type keeper struct {
 	opt  Options
 }
 
+// asking is one call on its way.
+type asking struct {
+	keeper
+	sc  tools.Scope
+	in  cronIn
+	who desk.Who
+	key string // the same when the call is repeated after a crash; "" = unknown
+}
+
 func (k keeper) call(ctx context.Context, sc tools.Scope, in cronIn) (tools.Result, error) {
 	who, err := k.who(ctx, sc, in)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	// A job that makes, resumes or runs jobs could keep itself going for ever;
+	// A job that makes, changes or runs jobs could keep itself going for ever;
 	// ending what is over is what it may do.
-	if sc.FromJob && (in.Action == "add" || in.Action == "resume" || in.Action == "run") {
-		return tools.Result{}, tools.Errorf(tools.Permission, "this turn was begun by a job, and a job may not %s jobs; it may list, pause and remove them. Tell the person what you would have done", in.Action)
+	if sc.FromJob && !slices.Contains([]string{"list", "pause", "remove", "skip", "done"}, in.Action) {
+		return tools.Result{}, tools.Errorf(tools.Permission, "this turn was begun by a job, and a job may not %s jobs; it may list, pause, skip and remove them. Tell the person what you would have done", in.Action)
 	}
-	var text string
-	switch in.Action {
-	case "list":
-		text, err = k.desk.List(ctx, who)
-	case "add":
-		_, text, err = k.desk.Add(ctx, who, in.ask(sc))
-	default:
-		text, err = k.desk.Change(ctx, who, desk.Action(in.Action), in.JobID)
+	a := asking{keeper: k, sc: sc, in: in, who: who}
+	if sc.CallID != "" {
+		a.key = string(sc.Addr.Session()) + ":" + sc.CallID
 	}
+	said, err := a.answer(ctx)
 	if err != nil {
 		return tools.Result{}, failure(err)
 	}
-	return tools.Result{Text: text}, nil
+	if k.opt.Made != nil && len(said.Jobs) > 0 {
+		k.opt.Made(ctx, sc.Turn, said.Jobs)
+	}
+	return result(said), nil
 }
 
-func (in cronIn) ask(sc tools.Scope) desk.Ask {
-	a := desk.Ask{
-		Message: in.Message, Name: in.Name, Every: time.Duration(in.EverySeconds) * time.Second,
-		Cron: strings.TrimSpace(in.CronExpr), At: strings.TrimSpace(in.At), Schedule: strings.TrimSpace(in.Schedule),
-		Zone: strings.TrimSpace(in.TZ), Mode: in.Mode, Misfire: in.Misfire,
+// asksMark says to whoever has called that the person is asked something.
+const asksMark = "\n[The person is asked this.]"
+
+func result(said desk.Said) tools.Result {
+	if said.Asked {
+		said.Text += asksMark
 	}
-	if sc.CallID != "" {
-		a.Key = string(sc.Addr.Session()) + ":" + sc.CallID
+	return tools.Result{Text: said.Text, Buttons: Offered(said)}
+}
+
+// Offered are the buttons of an answer of the desk as tools offer them.
+func Offered(said desk.Said) tools.Buttons {
+	offered := tools.Buttons{Action: Action}
+	for _, row := range said.Buttons {
+		var all []tools.Button
+		for _, b := range row {
+			all = append(all, tools.Button(b))
+		}
+		offered.Rows = append(offered.Rows, all)
 	}
-	return a
+	return offered
+}
+
+// answer does what is asked for.
+func (a asking) answer(ctx context.Context) (desk.Said, error) {
+	if a.in.Said != "" {
+		return a.say(ctx)
+	}
+	if said, mine, err := a.reply(ctx); mine || err != nil {
+		return said, err
+	}
+	switch a.in.Action {
+	case "list":
+		return a.desk.Do(ctx, a.who, intent.Intent{Kind: intent.Query, What: intent.AskList}, a.message(ctx, ""))
+	case "add":
+		return a.add(ctx)
+	case "update":
+		return a.update(ctx)
+	case "snooze":
+		return a.snooze(ctx)
+	}
+	ref, err := a.ref(ctx, a.in.Action == "undo" || a.in.Action == "done")
+	if err != nil {
+		return desk.Said{}, err
+	}
+	return a.desk.Do(ctx, a.who, intent.Intent{Kind: intent.Change, Op: intent.Op(a.in.Action), Ref: ref}, a.message(ctx, ""))
+}
+
+// message is what the desk is told of the person's message. part tells apart
+// what one call does in several steps.
+func (a asking) message(ctx context.Context, part string) desk.Message {
+	m := desk.Message{Text: a.sc.Said}
+	if a.key != "" {
+		m.Key = a.key + part
+	}
+	if a.opt.About != nil && a.sc.Reply != "" {
+		m.Reply = a.opt.About(ctx, a.sc.Addr, a.sc.Reply)
+	}
+	return m
+}
+
+// reply gives what the person has said to the open question, if it is an
+// answer: the model may have made of it what it likes. Words that want
+// something of their own are none.
+func (a asking) reply(ctx context.Context) (said desk.Said, mine bool, err error) {
+	if _, here := a.in.address(a.sc); a.sc.Said == "" || !here || a.in.Action == "list" ||
+		intent.Read(a.sc.Said, a.context()).Kind != intent.None {
+		return desk.Said{}, false, nil
+	}
+	return a.desk.Say(ctx, a.who, a.message(ctx, ":reply"))
+}
+
+func (a asking) context() intent.Context {
+	return intent.Context{Now: a.desk.Now(), Zone: a.who.Zone}
+}
+
+// say hands on what the person has said, for an assistant that does not read
+// it itself. It is no way for a model to speak for them.
+func (a asking) say(ctx context.Context) (desk.Said, error) {
+	m := a.message(ctx, "")
+	m.Text = strings.TrimSpace(a.in.Said)
+	if m.Text == "" || !strings.Contains(plain(a.sc.Said), plain(m.Text)) {
+		return desk.Said{}, tools.Errorf(tools.NotFound, "the person has not said this; say takes their words and no others")
+	}
+	said, mine, err := a.desk.Say(ctx, a.who, m)
+	if err == nil && !mine {
+		err = tools.Errorf(tools.NotFound, "these words want nothing of the reminders")
+	}
+	return said, err
+}
+
+// plain is a text in which only the words count.
+func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// add makes a job, if its time is the one that the person has said.
+func (a asking) add(ctx context.Context) (desk.Said, error) {
+	ask, note := a.ask(), ""
+	if times, err := a.desk.Times(a.who, ask); err == nil { // else Make says what is wrong
+		if note, err = a.judged(times); err != nil {
+			return desk.Said{}, err
+		}
+	}
+	said, err := a.desk.Make(ctx, a.who, ask)
+	return noted(said, note), err
+}
+
+// noted adds a note for the model to an answer.
+func noted(said desk.Said, note string) desk.Said {
+	if note != "" && said.Text != "" {
+		said.Text += "\n[" + note + "]"
+	}
+	return said
+}
+
+// update changes the time, the words or the name, one after the other. Which
+// job it is is known after the first.
+func (a asking) update(ctx context.Context) (said desk.Said, err error) {
+	ref, err := a.ref(ctx, false)
+	if err != nil {
+		return desk.Said{}, err
+	}
+	var todo []intent.Intent
+	note := ""
+	if when := a.in.when(); when != "" {
+		in := intent.Intent{Op: intent.Move}
+		if in.Time, in.Shift = TimeOf(in.Op, when, a.context()); in.Time != "" {
+			note, err = a.judgedMove(ctx, when)
+		}
+		if err != nil {
+			return desk.Said{}, err
+		}
+		todo = append(todo, in)
+	}
+	if a.in.Message != "" {
+		todo = append(todo, intent.Intent{Op: intent.Text, Text: a.in.Message})
+	}
+	if a.in.Name != "" {
+		todo = append(todo, intent.Intent{Op: intent.Rename, Text: a.in.Name})
+	}
+	if len(todo) == 0 {
+		return said, tools.Errorf(tools.InvalidArgs, "nothing to change; give what becomes other: schedule, message or name")
+	}
+	for i, in := range todo {
+		in.Kind, in.Ref = intent.Change, ref
+		if said, err = a.desk.Do(ctx, a.who, in, a.message(ctx, []string{"", ":2", ":3"}[i])); err != nil || said.Asked {
+			return said, err
+		}
+		if len(said.Jobs) == 1 {
+			ref = intent.Ref{Words: said.Jobs[0].ID}
+		}
+	}
+	return noted(said, note), nil
+}
+
+// snooze lets what rang, or what is named, come once more.
+func (a asking) snooze(ctx context.Context) (desk.Said, error) {
+	ref, err := a.ref(ctx, true)
+	if err != nil {
+		return desk.Said{}, err
+	}
+	in := intent.Intent{Kind: intent.Change, Op: intent.Snooze, Ref: ref}
+	in.Ref.Rang = ref == intent.Ref{}
+	text, note, c := a.in.when(), "", a.context()
+	if a.in.EverySeconds > 0 && a.in.Schedule == "" {
+		text = strconv.Itoa(a.in.EverySeconds) + " seconds"
+	}
+	in.Time, in.Shift = TimeOf(in.Op, text, c)
+	got := when.Phrase{At: in.Shift.After(c.Now), Zone: zoneOf(c)}
+	if in.Time != "" {
+		got, err = when.Parse(text, c.Now, c.Zone)
+	}
+	if err == nil && text != "" { // else the desk says what is wrong
+		if note, err = a.judged([]when.Phrase{got}); err != nil {
+			return desk.Said{}, err
+		}
+	}
+	said, err := a.desk.Do(ctx, a.who, in, a.message(ctx, ""))
+	return noted(said, note), err
+}
+
+// ref is which job is meant; none may be said where that has a meaning, or in
+// a reply to a message about one.
+func (a asking) ref(ctx context.Context, none bool) (intent.Ref, error) {
+	ref := RefOf(a.in.JobID)
+	if ref == (intent.Ref{}) && !none && a.message(ctx, "").Reply == "" {
+		return ref, tools.Errorf(tools.InvalidArgs, "which one? Give job_id: its number in the list, or words of its text; list shows them")
+	}
+	return ref, nil
 }
 
 func (k keeper) who(ctx context.Context, sc tools.Scope, in cronIn) (desk.Who, error) {

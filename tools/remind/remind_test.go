@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +38,7 @@ func newBench(t *testing.T, o *remind.Options) *bench {
 	t.Helper()
 	b := &bench{t: t, jobs: store(t)}
 	reg := &tools.Registry{}
-	if err := reg.Register(remind.Tool(desk.New(b.jobs), o)); err != nil {
+	if err := reg.Register(remind.Tool(newDesk(b.jobs), o)); err != nil {
 		t.Fatal(err)
 	}
 	b.exec = tools.NewExecutor(reg, nil)
@@ -79,7 +79,19 @@ func (b *bench) all() []cron.Job {
 	return jobs
 }
 
-var idLine = regexp.MustCompile(`id: ([a-z2-7]{10})`)
+// made calls the tool and returns the id of the only job that is new.
+func (b *bench) made(sc tools.Scope, args string, want ...string) string {
+	b.t.Helper()
+	before := b.all()
+	b.run(sc, args, "", want...)
+	for _, j := range b.all() {
+		if !slices.ContainsFunc(before, func(old cron.Job) bool { return old.ID == j.ID }) {
+			return j.ID
+		}
+	}
+	b.t.Fatalf("%s makes no job", args)
+	return ""
+}
 
 // The row of the tool in the contract: every parameter, its aliases and the
 // camelCase spelling, and what becomes of it.
@@ -99,9 +111,9 @@ func TestAdd(t *testing.T) {
 		`{"action":"add","message":"drink","schedule":"in 1 hour","misfire":"run_if_within:5m"}`: {Misfire: cron.Misfire{Policy: cron.RunIfWithin, Within: 5 * time.Minute}, Schedule: cron.Schedule{At: now.Add(time.Hour), Zone: "UTC+08:00"}},
 	} {
 		b := newBench(t, nil)
-		id := idLine.FindStringSubmatch(b.run(ann, args, "", "drink", "- when: "))
+		id := b.made(ann, args, "drink")
 		jobs := b.all()
-		if id == nil || len(jobs) != 1 || jobs[0].ID != id[1] {
+		if len(jobs) != 1 || jobs[0].ID != id {
 			t.Fatalf("%s: %q, %+v", args, id, jobs)
 		}
 		got := jobs[0]
@@ -129,7 +141,7 @@ func TestRefusals(t *testing.T) {
 		`{"action":"add","message":"x","cron_expr":"* * * *"}`:                       "5",
 		`{"action":"add","message":"x","cron_expr":" "}`:                             "exactly one",
 		`{"action":"add","message":"x","at":"2020-01-01T00:00"}`:                     "passed",
-		`{"action":"add","message":"x","at":"soon"}`:                                 "in 20 minutes",
+		`{"action":"add","message":"x","at":"blah"}`:                                 "in 20 minutes",
 		`{"action":"add","message":"x","schedule":"in 1 hour","tz":"Mars/X"}`:        "Asia/Shanghai",
 		`{"action":"add","message":"x","schedule":"in 1 hour","at":"2027-01-01"}`:    "exactly one",
 		`{"action":"add","message":"x","schedule":"tomorrow at 8"}`:                  "2. Tue 2026-11-24 20:00 (UTC+08:00)",
@@ -151,26 +163,38 @@ func TestRefusals(t *testing.T) {
 func TestListAndChange(t *testing.T) {
 	b := newBench(t, &remind.Options{Admin: func(channel, sender string) bool { return channel == "qq" && sender == "boss" }})
 	b.run(ann, `{"action":"list"}`, "", "no reminders")
-	id := idLine.FindStringSubmatch(b.run(ann, `{"action":"add","message":"drink","every_seconds":60}`, ""))[1]
+	id := b.made(ann, `{"action":"add","message":"drink","every_seconds":60}`)
 	zh := ann
 	zh.Lang = "zh"
-	b.run(zh, `{"action":"list"}`, "", "1. ⏰ drink：每1分钟；下次：2026-11-23 周一 10:31（UTC+08:00）", id)
+	b.run(zh, `{"action":"list"}`, "", "1. ", "：drink（每1分钟）")
 	elsewhere := ann
 	elsewhere.Addr.Thread = ""
-	b.run(elsewhere, `{"action":"list"}`, "", id) // the threads of a chat share a list
-	b.run(ann, `{"action":"pause","id":"`+id+`"}`, "", "paused")
-	b.run(ann, `{"action":"resume","jobId":"1"}`, "", "goes on")
+	b.run(elsewhere, `{"action":"list"}`, "", "drink (every minute)") // the threads of a chat share a list
+	b.run(ann, `{"action":"pause","id":"`+id+`"}`, "", "Paused", "drink")
+	b.run(ann, `{"action":"resume","jobId":"1"}`, "", "drink")
+	if b.all()[0].Paused {
+		t.Error("it is paused still")
+	}
+	b.run(ann, `{"action":"update","job_id":"1","schedule":"every 2 hours","message":"drink tea"}`, "", "drink tea")
+	if j := b.all()[0]; j.Schedule.Every != 2*time.Hour || j.Message != "drink tea" {
+		t.Errorf("the job is %+v", j)
+	}
+	b.run(ann, `{"action":"undo"}`, "")
+	b.run(ann, `{"action":"undo"}`, "")
+	if j := b.all()[0]; j.Schedule.Every != time.Minute || j.Message != "drink" {
+		t.Errorf("taken back the job is %+v", j)
+	}
 	bob, boss := ann, ann
 	bob.Sender.ID, boss.Sender.ID = "bob", "boss"
 	for _, action := range []string{"remove", "pause", "resume", "run"} {
-		b.run(bob, `{"action":"`+action+`","job_id":"`+id+`"}`, tools.Permission, "only who made")
+		b.run(bob, `{"action":"`+action+`","job_id":"`+id+`"}`, tools.Permission, "is the reminder of 安")
 	}
 	other := ann
 	other.Addr.Chat = "group:2"
 	b.run(other, `{"action":"list"}`, "", "no reminders")
-	b.run(other, `{"action":"remove","job_id":"`+id+`"}`, tools.NotFound, "no such reminder")
-	b.run(boss, `{"action":"run","job_id":"`+id+`"}`, "", "delivered now")
-	b.run(boss, `{"action":"remove","job_id":"`+id+`"}`, "", "removed")
+	b.run(other, `{"action":"remove","job_id":"`+id+`"}`, tools.NotFound, "there is no reminder")
+	b.run(boss, `{"action":"run","job_id":"`+id+`"}`, "", "drink")
+	b.run(boss, `{"action":"remove","job_id":"`+id+`"}`, "", "Cancelled", "drink")
 	if n := len(b.all()); n != 0 {
 		t.Errorf("%d jobs are left", n)
 	}
@@ -193,31 +217,37 @@ func TestElsewhere(t *testing.T) {
 	}
 	boss := ann
 	boss.Sender.ID, boss.Direct = "boss", true
-	b.run(boss, args, "", "id: ")
+	b.run(boss, args, "", "x")
 	j := b.all()[0]
 	if j.Addr != (chat.Address{Channel: "telegram", Chat: "5"}) || j.Maker.Channel != "qq" || j.Maker.ID != "boss" || j.Direct {
 		t.Errorf("job %+v", j)
 	}
 	b.run(boss, `{"action":"list"}`, "", "no reminders")
-	b.run(boss, `{"action":"list","channel":"telegram","to":"5"}`, "", j.ID)
-	b.run(boss, `{"action":"remove","channel":"telegram","chat_id":"5","job_id":"1"}`, "", "removed")
+	b.run(boss, `{"action":"list","channel":"telegram","to":"5"}`, "", "1. ", "– x")
+	b.run(boss, `{"action":"remove","channel":"telegram","chat_id":"5","job_id":"1"}`, "", "Cancelled")
+	if n := len(b.all()); n != 0 {
+		t.Errorf("%d jobs are left", n)
+	}
 }
 
 // A job cannot make jobs, nor keep itself going; it may end them.
 func TestTurnOfAJob(t *testing.T) {
 	b := newBench(t, nil)
-	id := idLine.FindStringSubmatch(b.run(ann, `{"action":"add","message":"drink","every_seconds":60}`, ""))[1]
+	b.made(ann, `{"action":"add","message":"drink","every_seconds":60}`)
 	job := ann
 	job.FromJob = true
 	b.run(job, `{"action":"add","message":"again","every_seconds":60}`, tools.Permission, "a job may not add jobs")
 	b.run(job, `{"action":"run","job_id":"1"}`, tools.Permission, "may not run")
-	b.run(job, `{"action":"list"}`, "", id)
-	b.run(job, `{"action":"pause","job_id":"1"}`, "", "paused")
+	b.run(job, `{"action":"list"}`, "", "drink")
+	b.run(job, `{"action":"pause","job_id":"1"}`, "", "Paused")
 	b.run(job, `{"action":"resume","job_id":"1"}`, tools.Permission, "may not resume")
 	if n := len(b.all()); n != 1 {
 		t.Errorf("%d jobs", n)
 	}
-	b.run(job, `{"action":"remove","job_id":"1"}`, "", "removed")
+	b.run(job, `{"action":"remove","job_id":"1"}`, "", "Cancelled")
+	if n := len(b.all()); n != 0 {
+		t.Errorf("%d jobs are left", n)
+	}
 }
 
 // A call that is repeated after a crash makes no second job.
@@ -234,7 +264,7 @@ func TestRepeatedCall(t *testing.T) {
 // In a turn that has read text from outside, a task for later is asked about;
 // words for the current chat are not.
 func TestStays(t *testing.T) {
-	s := remind.Tool(desk.New(store(t)), nil).(tools.Stayer)
+	s := remind.Tool(newDesk(store(t)), nil).(tools.Stayer)
 	for args, want := range map[string]bool{
 		`{"action":"list"}`: true, `{"action":"remove","job_id":"1"}`: true,
 		`{"action":"add","message":"x","every_seconds":60}`:                     true,
@@ -251,10 +281,12 @@ func TestStays(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	tooltest.Run(t, remind.Tool(desk.New(store(t)), nil), &tooltest.Options{Good: []string{
+	tooltest.Run(t, remind.Tool(newDesk(store(t)), nil), &tooltest.Options{Mends: true, Good: []string{
 		`{"action":"list"}`,
 		`{"action":"add","message":"drink","every_seconds":60,"tz":"UTC"}`,
 		`{"action":"add","message":"drink","schedule":"tomorrow at 3pm"}`,
 		`{"action":"add","message":"drink","cron_expr":"0 9 * * 1-5"}`,
 	}})
 }
+
+func newDesk(jobs *cron.Store) *desk.Desk { return desk.New(jobs, new(kv.Memory)) }

@@ -45,6 +45,9 @@ func (s *suite) badArguments(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		for _, bad := range wrong(schema.Properties[name]) {
+			if _, text := bad.(int); s.opt.Mends && (bad == nil || text && schema.Properties[name].Type == "string") {
+				continue
+			}
 			s.refused(ctx, with(good, name, bad))
 		}
 	}

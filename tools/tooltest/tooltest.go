@@ -32,6 +32,9 @@ type Options struct {
 	// Slow are arguments of a call that takes so long that it must be ended by
 	// cancelling; "" when the tool has none.
 	Slow string
+	// Mends says that the tool takes a number in the place of a text, and null in
+	// the place of nothing.
+	Mends bool
 	// Workspace is a folder that the tool works on. A tool with effect reads
 	// must leave it as it is.
 	Workspace string

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// intent answers a question that it understands. To teach the assistant
+// skill answers a question that it understands. To teach the assistant
 // something, write one and add it to the table.
-type intent func(q question) (answer, bool)
+type skill func(q question) (answer, bool)
 
-// intents is the table, in the order in which it is tried.
-func intents() []intent {
-	return append(smallTalk(), chosen, listReminders, changeReminder, currentTime, fetchPage, writeFile, readFile, listFiles, remind,
-		remember, recall, searchWeb)
+// skills is the table, in the order in which it is tried.
+func skills() []skill {
+	return append(append([]skill{answers}, smallTalk()...), currentTime, fetchPage, writeFile, readFile, listFiles,
+		reminders, remember, recall, searchWeb, unclear)
 }
 
 var (
@@ -35,8 +35,8 @@ func tidy(text string) string {
 	return text
 }
 
-// phrase makes an intent of a pattern and an answer in both languages.
-func phrase(pattern string, words text) intent {
+// phrase makes a skill of a pattern and an answer in both languages.
+func phrase(pattern string, words text) skill {
 	re := regexp.MustCompile(`(?i)^(?:` + pattern + `)$`)
 	return func(q question) (answer, bool) {
 		return answer{text: say(q.zh, words)}, re.MatchString(q.text)
@@ -44,8 +44,8 @@ func phrase(pattern string, words text) intent {
 }
 
 // smallTalk is what people say besides asking for something.
-func smallTalk() []intent {
-	return []intent{
+func smallTalk() []skill {
+	return []skill{
 		phrase(`hi|hello|hey|hiya|yo|good (?:morning|afternoon|evening|day)|hello there|hi there|您?你?好啊?|早上好|早安|早|上午好|中午好|下午好|晚上好|嗨|哈喽|在吗|喂`, greeting),
 		phrase(`thanks?(?: you)?(?: (?:so|very) much| a lot)?|thx|cheers|多?谢谢?你?了?|感谢|非常感谢|辛苦了`, welcome),
 		phrase(`bye|goodbye|bye bye|see you(?: later)?|good night|再见|拜拜|晚安|回头见`, farewell),

@@ -23,8 +23,8 @@ const pieces = 4
 
 // Provider is the scripted assistant. Safe for concurrent use.
 type Provider struct {
-	name    string
-	intents []intent
+	name   string
+	skills []skill
 }
 
 var _ llm.Provider = (*Provider)(nil)
@@ -35,7 +35,7 @@ func New(name string) *Provider {
 	if name == "" {
 		name = "offline"
 	}
-	return &Provider{name: name, intents: intents()}
+	return &Provider{name: name, skills: skills()}
 }
 
 // Name returns the name in the configuration.
@@ -71,10 +71,12 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ev
 
 // question is one thing that a person said.
 type question struct {
-	text    string // trimmed, without politeness and closing punctuation
-	zh      bool
-	offered []llm.ToolDef
-	before  []llm.Message // the conversation up to it
+	said     string // as it was said
+	text     string // trimmed, without politeness and closing punctuation
+	zh       bool
+	offered  []llm.ToolDef
+	before   []llm.Message // the conversation up to it
+	declined bool          // the reminders have nothing to do with it
 }
 
 // answer is what the assistant says, or which tools it wants first.
@@ -104,7 +106,11 @@ func (p *Provider) answer(req llm.Request) answer {
 		var a answer
 		switch {
 		case m.Role == llm.Tool:
-			a.text = report(m, zh)
+			if words := declinedWords(req.Messages[:from+i], m); words != "" {
+				a = p.understand(question{said: words, text: tidy(words), zh: chinese(words) || zh && !letters(words), offered: req.Tools, declined: true}, m)
+			} else {
+				a.text = report(m, zh)
+			}
 		case m.Role == llm.User:
 			if r := reportFence.FindStringSubmatch(m.Text); r != nil {
 				said = append(said, r[1]) // nobody has seen it yet
@@ -113,7 +119,7 @@ func (p *Provider) answer(req llm.Request) answer {
 			if m.Text == "" && len(m.Images) == 0 {
 				continue // only notes of the program
 			}
-			a = p.understand(question{text: tidy(m.Text), zh: chinese(m.Text) || zh && m.Text != "" && !letters(m.Text), offered: req.Tools, before: req.Messages[:from+i]}, m)
+			a = p.understand(question{said: m.Text, text: tidy(m.Text), zh: chinese(m.Text) || zh && m.Text != "" && !letters(m.Text), offered: req.Tools, before: req.Messages[:from+i]}, m)
 		}
 		if a.text != "" {
 			said = append(said, a.text)
@@ -127,7 +133,7 @@ func (p *Provider) answer(req llm.Request) answer {
 	return answer{strings.Join(said, "\n\n"), calls}
 }
 
-// understand finds the first intent that fits.
+// understand finds the first skill that fits.
 func (p *Provider) understand(q question, m llm.Message) answer {
 	if q.text == "" {
 		if len(m.Images) > 0 {
@@ -135,7 +141,7 @@ func (p *Provider) understand(q question, m llm.Message) answer {
 		}
 		return answer{text: say(q.zh, nothing)}
 	}
-	for _, in := range p.intents {
+	for _, in := range p.skills {
 		if a, ok := in(q); ok {
 			return a
 		}

@@ -46,7 +46,6 @@ var (
 	written   = text{"Done. ", "好了。"}
 	emptyText = text{"It is empty.", "是空的。"}
 	noted     = text{"I will remember that.", "记住了。"}
-	sayNumber = text{"Answer with the number.", "请回复编号。"}
 	failed    = text{"That did not work: ", "没有成功："}
 )
 

@@ -1,0 +1,208 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/cron"
+	"magpie/cron/intent"
+	"magpie/cron/when"
+)
+
+// Words of answers, as fold leaves them.
+const (
+	yes       = "yes|y|yes please|yeah|yep|sure|ok|okay|do it|go ahead|confirm|好|好的|是|是的|对|嗯|确定|确认|可以|行|没错|删吧|要"
+	no        = "no|n|nope|dont|no thanks|不|不是|否|不要|不用|不行|别"
+	neverMind = "never mind|nevermind|forget it|cancel|stop|leave it|nothing|none|no|nope|算了|不用了|取消|不要了|没事|没事了|不了|不用|不"
+	ordinals  = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
+)
+
+func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
+
+// open is the question that waits for this person; nil for none. One that
+// this very message has taken is open for it still.
+func (d *Desk) open(ctx context.Context, w Who, seed string) (*question, error) {
+	q, err := recall[question](ctx, d.memory, w.asked())
+	if err != nil || q.ID == "" || !d.jobs.Now().Before(q.Until) || q.Taken != "" && q.Taken != seed {
+		return nil, err
+	}
+	return &q, nil
+}
+
+// take makes a question the message's own: of two answers one counts.
+func (d *Desk) take(ctx context.Context, w Who, q *question, seed string) error {
+	now, err := remember(ctx, d.memory, w.asked(), answeredFor, func(kept *question) {
+		if kept.ID == q.ID && kept.Taken == "" {
+			kept.Taken = seed
+		}
+	})
+	if err == nil && (now.ID != q.ID || now.Taken != seed) {
+		err = w.closed()
+	}
+	return err
+}
+
+func (w Who) closed() error {
+	return &Refusal{Kind: Unsure, Text: w.pick("this question is not open any more; say again what you want", "这个问题已经结束，请重新说一遍")}
+}
+
+// answered ends what waits for the answer to a question.
+func (d *Desk) answered(ctx context.Context, w Who, id string) error {
+	if id == "" {
+		return nil
+	}
+	q, err := recall[question](ctx, d.memory, w.asked())
+	if err == nil && q.ID == id {
+		err = d.quiet(ctx, w, q)
+	}
+	return err
+}
+
+// hear reads a message, first as the answer to the open question.
+func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, Said, error) {
+	q, err := d.open(ctx, w, seed)
+	if err != nil {
+		return nil, Said{}, err
+	}
+	if q != nil {
+		if q.ID == seed { // this message has asked it
+			return nil, w.prompt(*q), nil
+		}
+		if i, ok := q.picked(m.Text); ok {
+			return d.choose(ctx, w, q, i, seed)
+		}
+	}
+	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command}
+	in := d.words.read(m.Text, c)
+	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
+		if reply, ok := d.reply(w, q, m, c); ok {
+			in, m.Reply = reply, ""
+			m.Task = m.Task || q.Message.Task
+		}
+	}
+	in.Task = in.Task || m.Task
+	switch {
+	case in.Kind == intent.None && m.Command:
+		return nil, Said{}, when.ErrNone
+	case in.Kind == intent.None:
+		return nil, Said{}, errNothing
+	}
+	todo, said, err := d.meet(ctx, wish{w, in, m}, seed)
+	if r, refused := errors.AsType[*Refusal](err); refused && in.Maybe && (r.Kind == Unknown || r.Kind == Unsure && in.Ref.Words != "") {
+		return nil, Said{}, errNothing // it was about something else
+	}
+	if err != nil || q == nil {
+		return todo, said, err
+	}
+	if err := d.take(ctx, w, q, seed); err != nil {
+		return nil, Said{}, err
+	}
+	if todo != nil {
+		todo.Answers = q.ID
+		return todo, said, nil
+	}
+	return nil, said, d.answered(ctx, w, q.ID)
+}
+
+// reply reads a free answer.
+func (d *Desk) reply(w Who, q *question, m Message, c intent.Context) (intent.Intent, bool) {
+	if q.Job != "" {
+		in := q.Intent
+		in.Ref, in.Time = intent.Ref{Words: q.Job}, m.Text
+		_, err := when.Parse(m.Text, c.Now, c.Zone)
+		if _, unsure := errors.AsType[*when.Ambiguous](err); err != nil && !unsure {
+			_, err = d.words.moved(m.Text, when.Phrase{At: c.Now.Add(time.Hour), Zone: c.Zone}, c.Now.Add(time.Hour), c.Now)
+		}
+		return in, !errors.Is(err, when.ErrNone)
+	}
+	if q.At.IsZero() {
+		return intent.Intent{}, false
+	}
+	zone, err := when.Zone(q.Zone)
+	if err != nil {
+		zone = c.Zone
+	}
+	return d.words.reply(q.Message.Text, intent.Context{Now: q.At, Zone: zone, Command: q.Message.Command}, m.Text, c)
+}
+
+// picked is the number of the choice that an answer means, -1 = none of them.
+func (q *question) picked(answer string) (int, bool) {
+	text := fold(answer)
+	if text == "" || len([]rune(text)) > maxShown {
+		return 0, false
+	}
+	for i, c := range q.Choices {
+		if text == fold(c.Label) || oneOf(text, c.Keys) {
+			return i, true
+		}
+	}
+	if oneOf(text, neverMind) {
+		return -1, true
+	}
+	short := strings.TrimSpace(strings.NewReplacer("number", "", "option", "", "个", "", "条", "", "项", "", "的", "", "那", "", "吧", "").Replace(bare(text)))
+	n, err := strconv.Atoi(strings.TrimPrefix(short, "第"))
+	for i, words := range strings.Split(ordinals, ";") {
+		if err != nil && oneOf(short, words) {
+			n, err = i+1, nil
+		}
+	}
+	if oneOf(short, "last|最后|最后一") {
+		n, err = len(q.Choices), nil
+	}
+	if err == nil && n >= 1 && n <= len(q.Choices) {
+		return n - 1, true
+	}
+	if !q.At.IsZero() {
+		return 0, false // a time in words: intent.Reply knows better
+	}
+	var labels []cron.Job
+	for i, c := range q.Choices {
+		labels = append(labels, cron.Job{ID: strconv.Itoa(i), Message: c.Label})
+	}
+	if found := match(text, labels); len(found) == 1 && err != nil {
+		i, _ := strconv.Atoi(found[0].ID)
+		return i, true
+	}
+	return 0, false
+}
+
+// pressed takes the choice under a button.
+func (d *Desk) pressed(ctx context.Context, w Who, p press, seed string) (*deed, Said, error) {
+	q, err := d.open(ctx, w, seed)
+	if err != nil {
+		return nil, Said{}, err
+	}
+	if q == nil || q.ID != p.ID || p.N < 1 || p.N > len(q.Choices) {
+		return nil, Said{}, w.closed()
+	}
+	return d.choose(ctx, w, q, p.N-1, seed)
+}
+
+// choose goes on with a choice, -1 = none.
+func (d *Desk) choose(ctx context.Context, w Who, q *question, i int, seed string) (todo *deed, said Said, err error) {
+	if i >= 0 {
+		todo = q.Choices[i].Deed
+		if id := q.Choices[i].Job; id != "" {
+			in := q.Intent
+			in.Ref = intent.Ref{Words: id}
+			if todo, said, err = d.meet(ctx, wish{w, in, q.Message}, q.ID); err != nil {
+				return nil, Said{}, err
+			}
+		}
+	}
+	if err := d.take(ctx, w, q, seed); err != nil {
+		return nil, Said{}, err
+	}
+	if todo != nil {
+		todo.Answers = q.ID
+		return todo, said, nil
+	}
+	if said.Text == "" {
+		said.Text = w.pick("OK, I leave it as it is.", "好的，不改了。")
+	}
+	return nil, said, d.answered(ctx, w, q.ID)
+}

@@ -1,0 +1,204 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"magpie/cron"
+	"magpie/cron/intent"
+	"magpie/internal/kv"
+)
+
+// carry does what was decided. What it makes is taken away again when a later
+// step cannot be.
+func (d *Desk) carry(ctx context.Context, w Who, todo deed) (Said, error) {
+	if err := d.answered(ctx, w, todo.Answers); err != nil {
+		return Said{}, err
+	}
+	c := change{ID: todo.Seed, At: d.jobs.Now(), By: w.person()}
+	var out []outcome
+	var failed error
+	many := len(todo.Steps) > 1 && todo.Steps[0].Do != "add" || todo.Undoes != ""
+	for i, st := range todo.Steps {
+		o, err := d.step(ctx, w, todo, i)
+		if err != nil && many && passable(err) {
+			continue
+		}
+		if failed = err; err != nil {
+			break
+		}
+		switch {
+		case st.Do == "add":
+			c.Made = append(c.Made, o.job.ID)
+		case st.Do != string(intent.Run) && (st.Do != string(intent.Done) || o.job.Nag > 0):
+			c.Was = append(c.Was, o.job.ID)
+		}
+		out = append(out, o)
+	}
+	if failed != nil { // what was made goes again; what was changed can be taken back
+		for _, id := range c.Made {
+			failed = errors.Join(failed, d.jobs.Remove(ctx, w.Addr, id, cron.By{Admin: true}))
+		}
+		c.Made = nil
+	}
+	_, err := remember(ctx, d.memory, w.room("undo"), answeredFor, func(all *[]change) {
+		*all = slices.DeleteFunc(*all, func(old change) bool {
+			return old.ID == c.ID || failed == nil && old.ID == todo.Undoes || c.At.Sub(old.At) > undoFor
+		})
+		if todo.Undoes == "" && len(c.ids()) > 0 {
+			*all = append(*all, c)
+		}
+		*all = (*all)[max(0, len(*all)-maxUndo):]
+	})
+	if err = errors.Join(failed, err); err != nil {
+		return Said{}, err
+	}
+	if len(out) > 0 && out[0].do != string(intent.Remove) {
+		err = d.spoken(ctx, w, out[0].job.ID)
+	}
+	return w.worded(todo, out, len(c.ids()) > 0, d.jobs.Now()), err
+}
+
+// passable: of several jobs the others are changed nevertheless.
+func passable(err error) bool {
+	for _, is := range []error{cron.ErrNotFound, cron.ErrOver, cron.ErrRunning, cron.ErrCorrupt, cron.ErrNotYours} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// step does one of them.
+func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, error) {
+	st := todo.Steps[i]
+	switch st.Do {
+	case "add":
+		once := fmt.Sprintf("desk:%s:%d", todo.Seed, i)
+		j, err := d.jobs.AddOnce(ctx, once, st.Job)
+		if errors.Is(err, kv.ErrConflict) { // another process does the same
+			j, err = d.jobs.AddOnce(ctx, once, st.Job)
+		}
+		return outcome{do: st.Do, job: j}, err
+	case "restore":
+		was, err := recall[cron.Job](ctx, d.memory, w.room("was", todo.Undoes, st.ID))
+		if err == nil && was.ID == "" {
+			err = cron.ErrNotFound
+		}
+		if err == nil && was.V > 0 {
+			was, err = d.jobs.Restore(ctx, was, w.by())
+		}
+		return outcome{do: st.Do, job: was}, err
+	}
+	j, was, err := d.stands(ctx, w, todo.Seed, st)
+	if err != nil {
+		return outcome{}, err
+	}
+	o, by := outcome{do: st.Do, job: was}, w.by()
+	switch st.Do {
+	case string(intent.Remove):
+		if err = d.jobs.Remove(ctx, w.Addr, st.ID, by); errors.Is(err, cron.ErrNotFound) {
+			err = nil
+		}
+	case string(intent.Pause):
+		o.job, err = d.jobs.Pause(ctx, w.Addr, st.ID, by)
+	case string(intent.Resume):
+		o.job, err = d.jobs.Resume(ctx, w.Addr, st.ID, by)
+	case string(intent.Run):
+		if o.job = j; !manual(j).After(manual(was)) {
+			o.job, err = d.jobs.RunNow(ctx, w.Addr, st.ID, by)
+		}
+	case string(intent.Skip):
+		if o.job, o.slot = j, next(was, d.jobs.Now()); j.LastSlot.Equal(was.LastSlot) {
+			o.job, o.slot, err = d.jobs.Skip(ctx, w.Addr, st.ID, by)
+		}
+	case string(intent.Done):
+		if j.Nag > 0 {
+			if o.job, err = d.jobs.Finish(ctx, w.Addr, st.ID, by); errors.Is(err, cron.ErrNotFound) {
+				o.job, err = j, nil
+			}
+		}
+		if err == nil && todo.Op == intent.Done {
+			err = d.memory.Delete(ctx, w.room("rang", st.ID))
+		}
+	case "set":
+		o.job, err = d.jobs.Update(ctx, w.Addr, st.ID, by, st.set)
+	default:
+		err = fmt.Errorf("step %q of a reminder", st.Do)
+	}
+	return o, err
+}
+
+// stands is the job of a step as it is, and as it was before the change. One
+// that is gone was removed before a crash, or came once.
+func (d *Desk) stands(ctx context.Context, w Who, seed string, st step) (j, was cron.Job, err error) {
+	if was, err = recall[cron.Job](ctx, d.memory, w.room("was", seed, st.ID)); err != nil {
+		return j, was, err
+	}
+	j, err = d.jobs.Get(ctx, w.Addr, st.ID)
+	switch {
+	case errors.Is(err, cron.ErrNotFound) && was.ID != "":
+		return was, was, nil
+	case errors.Is(err, cron.ErrNotFound) && st.Do == string(intent.Done):
+		return st.Job, st.Job, nil
+	case err == nil:
+		was, err = d.was(ctx, w, seed, j)
+	}
+	return j, was, err
+}
+
+// set changes the fields that the step names.
+func (s step) set(j *cron.Job) error {
+	j.Schedule = cmp.Or(s.Job.Schedule, j.Schedule)
+	j.Message = cmp.Or(s.Job.Message, j.Message)
+	j.Name = cmp.Or(s.Job.Name, j.Name)
+	return nil
+}
+
+// manual is the latest delivery that somebody asked for.
+func manual(j cron.Job) (slot time.Time) {
+	for _, r := range j.Runs {
+		if r.Manual {
+			slot = r.Slot
+		}
+	}
+	if j.Pending != nil && j.Pending.Manual {
+		slot = j.Pending.Slot
+	}
+	return slot
+}
+
+// undoing takes back the change with this id, "" = the last one of the asker.
+func (d *Desk) undoing(ctx context.Context, w Who, id, seed string) (*deed, error) {
+	all, err := recall[[]change](ctx, d.memory, w.room("undo"))
+	if err != nil {
+		return nil, err
+	}
+	var later []string
+	for _, c := range slices.Backward(all) {
+		theirs := c.By == w.person() || w.Admin
+		if d.jobs.Now().Sub(c.At) > undoFor || id == "" && !theirs || id != "" && id != c.ID {
+			later = append(later, c.ids()...)
+			continue
+		}
+		switch {
+		case !theirs:
+			return nil, &Refusal{Kind: Forbidden, Text: w.pick("only who made this change, or an admin, may take it back", "只有做出更改的人或管理员可以撤销")}
+		case slices.ContainsFunc(c.ids(), func(id string) bool { return slices.Contains(later, id) }):
+			return nil, &Refusal{Text: w.pick("it was changed again since; undo that first", "之后又改过，请先撤销后面的更改")}
+		}
+		undone := &deed{Op: intent.Undo, Seed: seed, Undoes: c.ID}
+		for _, id := range c.Was {
+			undone.Steps = append(undone.Steps, step{Do: "restore", ID: id})
+		}
+		for _, id := range c.Made {
+			undone.Steps = append(undone.Steps, step{Do: string(intent.Remove), ID: id})
+		}
+		return undone, nil
+	}
+	return nil, &Refusal{Kind: Unknown, Text: w.pick("there is nothing to undo; a change can be taken back for ten minutes", "没有可以撤销的更改（只能撤销十分钟内的）")}
+}

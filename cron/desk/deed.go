@@ -1,0 +1,152 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"magpie/cron"
+	"magpie/cron/intent"
+	"magpie/cron/when"
+)
+
+// deed is what is to be done, so far decided that it can be stored, and done
+// again after a crash with the same outcome.
+type deed struct {
+	Op      intent.Op // "" makes new ones
+	Seed    string    // what is made, and what undo takes back, is known by it
+	Steps   []step
+	Answers string `json:",omitempty"` // the question that it is the answer to
+	Undoes  string `json:",omitempty"` // the change that is taken back
+}
+
+// step is a change of one job.
+type step struct {
+	Do  string   // "add", "set", "restore", "done" or an intent.Op
+	ID  string   `json:",omitempty"`
+	Job cron.Job `json:",omitzero"` // what is added or done; for "set" the fields that change
+}
+
+// outcome is what became of a step.
+type outcome struct {
+	do   string
+	job  cron.Job  // as it is now; of one that is gone as it was
+	slot time.Time // that is left out
+}
+
+// wish is what somebody wants of the jobs, and the message that says so.
+type wish struct {
+	Who
+	in intent.Intent
+	m  Message
+}
+
+// maxDeed is how many bytes of text a deed holds: it has to fit a kv.Table.
+const maxDeed = 200_000
+
+// creating makes a job for each time.
+func (d *Desk) creating(w Who, in intent.Intent, seed string) (*deed, error) {
+	made := &deed{Seed: seed}
+	for _, p := range in.Times {
+		if err := w.tooOften(p, d.jobs.Now()); err != nil {
+			return nil, err
+		}
+		j := cron.Job{Message: in.Text, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Schedule: w.schedule(p), Mode: cron.Notify, Nag: in.Nag}
+		if j.Message == "" || p.Rest != "" && len(in.Times) > 1 {
+			j.Message = p.Rest // each of several has its own
+		}
+		if in.Timer {
+			j.Name = w.pick("timer", "计时器")
+			if j.Message == "" {
+				j.Message = w.pick("time is up", "时间到")
+			}
+		}
+		if in.Task {
+			j.Mode = cron.Agent
+		}
+		made.Steps = append(made.Steps, step{Do: "add", Job: j})
+	}
+	switch n := len(made.Steps); {
+	case n == 0:
+		return nil, when.ErrNone
+	case n*len(made.Steps[0].Job.Message) > maxDeed:
+		return nil, &cron.InputError{Field: "message", Text: fmt.Sprintf("the message is longer than %d characters", cron.MaxMessage)}
+	}
+	return made, nil
+}
+
+func (w Who) schedule(p when.Phrase) cron.Schedule {
+	if p.Zone == nil {
+		p.Zone = w.zone()
+	}
+	return cron.Schedule{Every: p.Every, Cron: p.Cron, At: p.At, Rule: p.Rule, Zone: p.Zone.String()}
+}
+
+// phrase is a schedule as package when has it.
+func phrase(s cron.Schedule) when.Phrase {
+	p := when.Phrase{Every: s.Every, Cron: s.Cron, At: s.At, Rule: s.Rule, Zone: zoneOf(s)}
+	if !p.At.IsZero() {
+		p.At = p.At.In(p.Zone)
+	}
+	return p
+}
+
+func zoneOf(s cron.Schedule) *time.Location {
+	zone, err := when.Zone(s.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+func single(j cron.Job) bool { return !j.Schedule.At.IsZero() }
+
+// next is when a job comes, or would come if it were not paused.
+func next(j cron.Job, now time.Time) time.Time {
+	j.Paused = false
+	t, err := cron.Next(j, now)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.In(zoneOf(j.Schedule))
+}
+
+// changing decides which jobs are meant, and what becomes of them.
+func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error) {
+	in := w.in
+	if in.Op == intent.Undo {
+		return d.undoing(ctx, w.Who, "", seed)
+	}
+	found, rang, err := d.meant(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	all := found
+	found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
+		return !w.may(j) && !(w.Direct && (in.Op == intent.Snooze || in.Op == intent.Done))
+	})
+	if len(found) == 0 {
+		return nil, d.whose(w.Who, all[0])
+	}
+	many := in.Ref.All || !in.Ref.From.IsZero()
+	if len(found) > 1 && !many {
+		return nil, d.which(w, found)
+	}
+	changed := &deed{Op: in.Op, Seed: seed}
+	for _, j := range found {
+		steps, err := d.steps(w, j, rang)
+		if q, asks := errors.AsType[*question](err); asks && len(found) > 1 {
+			err = &Refusal{Kind: Unsure, Text: w.prompt(*q).Text} // an answer would be for one of them
+		}
+		if err != nil {
+			return nil, err
+		}
+		changed.Steps = append(changed.Steps, steps...)
+	}
+	if asks := in.Ref.All || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); len(found) > 1 && asks && in.Op != intent.Done {
+		return nil, d.sure(w.Who, changed, found)
+	}
+	return changed, nil
+}

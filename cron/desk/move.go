@@ -1,0 +1,175 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"magpie/cron"
+	"magpie/cron/intent"
+	"magpie/cron/when"
+)
+
+// steps says what an operation does to a job.
+func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
+	in, now := w.in, d.jobs.Now()
+	set := func(fields cron.Job) ([]step, error) { return []step{{Do: "set", ID: j.ID, Job: fields}}, nil }
+	switch in.Op {
+	case intent.Remove, intent.Pause, intent.Resume, intent.Run:
+		return []step{{Do: string(in.Op), ID: j.ID}}, nil
+	case intent.Text, intent.Rename:
+		if in.Text = strings.TrimSpace(in.Text); in.Text == "" {
+			return nil, &Refusal{Kind: Unsure, Text: w.pick("what shall it say?", "改成什么内容？")}
+		}
+		if in.Op == intent.Rename {
+			return set(cron.Job{Name: in.Text})
+		}
+		return set(cron.Job{Message: in.Text})
+	case intent.Once:
+		return set(cron.Job{Schedule: cron.Schedule{At: next(j, now), Zone: j.Schedule.Zone}})
+	case intent.Skip:
+		if slot := next(j, now); next(j, slot).IsZero() {
+			return nil, &question{
+				Prompt:  fmt.Sprintf(w.pick("“%s” comes only once, %s. Cancel it?", "“%s”只有一次（%s），要取消吗？"), thing(j), w.soon(slot, now)),
+				Choices: w.yesNo(w.pick("Yes, cancel", "取消提醒"), &deed{Op: intent.Remove, Steps: []step{{Do: string(intent.Remove), ID: j.ID}}}),
+			}
+		}
+		return []step{{Do: string(intent.Skip), ID: j.ID}}, nil
+	case intent.Repeat:
+		return d.move(w, j)
+	case intent.Move, intent.Snooze, intent.Done:
+		i := slices.IndexFunc(rang, func(r rung) bool { return r.Job.ID == j.ID })
+		ahead := !next(j, now).IsZero()
+		recent := i >= 0 && (!ahead || j.Nagging != nil || now.Sub(rang[i].Slot) < lately)
+		switch {
+		case in.Op == intent.Snooze && recent, in.Op == intent.Move && recent && !ahead && single(j):
+			return d.snooze(w, j, rang[i].Slot)
+		case in.Op == intent.Move:
+			return d.move(w, j)
+		case in.Op == intent.Snooze:
+			if in.Shift == (when.Span{}) && in.Time == "" {
+				w.in.Shift.Exact = tenMinutes
+			}
+			w.m.Text = "this time" // of one that did not ring: its next time is put off
+			return d.move(w, j)
+		case !recent && single(j):
+			return []step{{Do: string(intent.Remove), ID: j.ID}}, nil
+		}
+		j.Runs = nil
+		return []step{{Do: string(intent.Done), ID: j.ID, Job: j}}, nil
+	}
+	return nil, fmt.Errorf("operation %q on a reminder", in.Op)
+}
+
+const (
+	tenMinutes = 10 * time.Minute
+	lately     = 6 * time.Hour // ago: what rang then is what somebody snoozes
+)
+
+// snooze has what rang come once more.
+func (d *Desk) snooze(w wish, j cron.Job, slot time.Time) ([]step, error) {
+	in, now, zone := w.in, d.jobs.Now(), zoneOf(j.Schedule)
+	again := func(p when.Phrase) []step {
+		gone := j
+		gone.Runs = nil
+		return []step{{Do: "add", Job: w.copied(j, p)}, {Do: string(intent.Done), ID: j.ID, Job: gone}}
+	}
+	p := when.Phrase{Zone: zone}
+	switch {
+	case in.Time != "":
+		return d.reading(w, when.Phrase{At: slot.In(zone), Zone: zone}, slot, again)
+	case in.Shift == (when.Span{}):
+		p.At = now.Add(tenMinutes)
+	case in.Shift.Exact != 0:
+		p.At = in.Shift.After(now.In(zone))
+	default: // whole days: at the same hour
+		for p.At = in.Shift.After(slot.In(zone)); !p.At.After(now); {
+			p.At = p.At.AddDate(0, 0, 1)
+		}
+	}
+	return again(p), nil
+}
+
+// reading reads the new time of something, and asks when it has several
+// meanings.
+func (d *Desk) reading(w wish, old when.Phrase, slot time.Time, then func(when.Phrase) []step) ([]step, error) {
+	now := d.jobs.Now()
+	p, err := d.words.moved(w.in.Time, old, slot, now)
+	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
+		q := &question{Prompt: a.Question.In(w.Lang)}
+		for _, c := range a.Choices {
+			q.Choices = append(q.Choices, choice{Label: w.when(c, now), Deed: &deed{Op: w.in.Op, Steps: then(c)}})
+		}
+		return nil, q
+	}
+	if err == nil {
+		err = w.tooOften(p, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return then(p), nil
+}
+
+// copied is a job that comes once, besides another one.
+func (w Who) copied(j cron.Job, p when.Phrase) cron.Job {
+	return cron.Job{Name: j.Name, Message: j.Message, Addr: j.Addr, Maker: j.Maker, Direct: j.Direct, Schedule: w.schedule(p), Mode: j.Mode, Misfire: j.Misfire, For: j.For, Nag: j.Nag}
+}
+
+// The words that say whether the next time is meant, or all of them.
+const (
+	thisTime = "this time|this once|just once|only once|next time|only the next|the next one|today s|todays|tomorrow s|tomorrows|tonight s|tonights|这次|这一次|下次|下一次|今天的|明天的|今晚的"
+	always   = "always|from now on|every time|all of them|each time|以后|每次|一直|都改|所有"
+)
+
+func says(text, words string) bool {
+	text = " " + fold(text) + " "
+	return slices.ContainsFunc(strings.Split(words, "|"), func(word string) bool {
+		return strings.Contains(text, " "+word+" ") || !ascii(word) && strings.Contains(text, word)
+	})
+}
+
+// move gives a job another time. What repeats is put off once, or always.
+func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
+	in, now := w.in, d.jobs.Now()
+	old, slot := phrase(j.Schedule), next(j, now)
+	if slot.IsZero() {
+		slot = now.In(old.Zone) // it is over: so much later than now
+	}
+	set := func(p when.Phrase) []step {
+		return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: w.schedule(p)}}}
+	}
+	justOnce := func(t time.Time) []step {
+		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, {Do: string(intent.Skip), ID: j.ID}}
+	}
+	if in.Shift == (when.Span{}) {
+		repeats := !single(j) && in.Op != intent.Repeat
+		if repeats && says(w.m.Text, thisTime) {
+			old = when.Phrase{At: slot, Zone: old.Zone}
+		}
+		return d.reading(w, old, slot, func(p when.Phrase) []step {
+			if repeats && !p.At.IsZero() {
+				return justOnce(p.At)
+			}
+			return set(p)
+		})
+	}
+	later := in.Shift.After(slot)
+	once := justOnce(later)
+	p, err := d.words.moved(later.Format("15:04"), old, slot, now)
+	fixed := err == nil && p.At.IsZero() && p.Every == 0 && later.YearDay() == slot.YearDay()
+	switch {
+	case single(j):
+		return set(when.Phrase{At: later, Zone: old.Zone}), nil
+	case says(w.m.Text, thisTime) || !fixed:
+		return once, nil
+	case says(w.m.Text, always):
+		return set(p), nil
+	}
+	return nil, &question{Prompt: fmt.Sprintf(w.pick("“%s” repeats. Only the next time, or always?", "“%s”是重复的提醒。只改下一次，还是以后都改？"), thing(j)), Choices: []choice{
+		{Label: w.pick("Only the next time: ", "只改下一次：") + w.soon(later, now), Keys: thisTime + "|once|only next|next|只改下一次|一次", Deed: &deed{Op: in.Op, Steps: once}},
+		{Label: w.pick("Always: ", "以后都改：") + w.when(p, now), Keys: always + "|every|all", Deed: &deed{Op: in.Op, Steps: set(p)}},
+	}}
+}

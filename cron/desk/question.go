@@ -1,0 +1,219 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"magpie/cron"
+	"magpie/cron/intent"
+	"magpie/cron/when"
+)
+
+// question is what somebody is asked back. It is an error to whoever wanted to
+// know what to do.
+type question struct {
+	ID      string
+	Until   time.Time
+	Taken   string // by the message that answered it
+	Timer   string // the hidden job that says aloud that nobody answered
+	Prompt  string
+	Lapse   string `json:",omitempty"` // what is said then
+	Choices []choice
+	// Message is what is asked about. With the time and the zone of its words a
+	// free answer is read; zero: only a choice is one.
+	Message Message
+	At      time.Time
+	Zone    string
+	// A chosen job goes on with Intent; a free time is one for Job.
+	Intent intent.Intent
+	Job    string
+}
+
+// choice is one answer.
+type choice struct {
+	Label string
+	Keys  string // words that mean it, beside its label
+	Deed  *deed  // nil: leave all as it is
+	Job   string
+}
+
+// Error returns what is asked.
+func (q *question) Error() string { return q.Prompt }
+
+func (w Who) yesNo(label string, todo *deed) []choice {
+	return []choice{{Label: label, Keys: yes, Deed: todo}, {Label: w.pick("No", "不用"), Keys: no}}
+}
+
+// maxChoices are shown, the first of them as buttons.
+const (
+	maxChoices = 20
+	maxButtons = 6
+)
+
+// which asks which of several is meant.
+func (d *Desk) which(w wish, jobs []cron.Job) *question {
+	q := &question{Prompt: w.pick("Which one?", "是哪一个？"), Intent: w.in, Message: w.m}
+	q.Intent.Times, q.Intent.Question = nil, nil
+	now := d.jobs.Now()
+	for _, it := range items(jobs[:min(maxChoices, len(jobs))], now) {
+		q.Choices = append(q.Choices, choice{Label: w.item(it, now), Job: it.job.ID})
+	}
+	return q
+}
+
+// sure asks whether several are really meant.
+func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
+	ask, named := map[intent.Op]string{
+		intent.Remove: w.pick("Really remove all %d?", "真的要删除全部 %d 个提醒吗？"),
+		intent.Pause:  w.pick("Really pause all %d?", "真的要暂停全部 %d 个提醒吗？"),
+		intent.Resume: w.pick("Really resume all %d?", "真的要恢复全部 %d 个提醒吗？"),
+	}[todo.Op]
+	if !named {
+		ask = w.pick("Really change all %d?", "真的要更改全部 %d 个提醒吗？")
+	}
+	q := &question{Prompt: fmt.Sprintf(ask, len(jobs)), Choices: w.yesNo(w.pick("Yes", "确定"), todo)}
+	q.Prompt += w.dashed(len(jobs), func(i int) string { return thing(jobs[i]) })
+	return q
+}
+
+// otherTime asks when a job shall come instead, or once more if it is gone.
+func (d *Desk) otherTime(ctx context.Context, w Who, id string) error {
+	found, _, err := d.meant(ctx, wish{Who: w, in: intent.Intent{Op: intent.Snooze, Ref: intent.Ref{Words: id}}})
+	if err != nil {
+		return err
+	}
+	if !w.may(found[0]) {
+		return d.whose(w, found[0])
+	}
+	q := &question{Job: id, Intent: intent.Intent{Kind: intent.Change, Op: intent.Move}}
+	q.Prompt = fmt.Sprintf(w.pick("When shall “%s” come? Say for example: tomorrow at 9:00", "“%s”改到什么时候？例如：明天上午9点"), thing(found[0]))
+	if next(found[0], d.jobs.Now()).IsZero() {
+		q.Intent.Op = intent.Snooze
+	}
+	if err := d.spoken(ctx, w, id); err != nil {
+		return err
+	}
+	return q
+}
+
+// missing asks for what an intent does not say.
+func (d *Desk) missing(ctx context.Context, w wish, seed string) error {
+	in, now := w.in, d.jobs.Now()
+	if in.Question.Missing == intent.MissRef && in.Op != "" {
+		w.in.Kind = intent.Change
+		jobs, _, err := d.here(ctx, w.Who)
+		switch {
+		case err != nil:
+			return err
+		case len(jobs) == 0:
+			return w.unknown("", nil)
+		}
+		return d.which(w, jobs)
+	}
+	q := &question{Prompt: in.Question.Text.In(w.Lang), Message: w.m}
+	q.Message.Task = w.m.Task || in.Task
+	if w.m.Text != "" {
+		q.At, q.Zone = now, w.zone().String()
+	}
+	var job cron.Job
+	if in.Op != "" {
+		found, _, err := d.meant(ctx, w)
+		if err != nil {
+			return err
+		}
+		job = found[0]
+	}
+	for _, c := range in.Question.Choices {
+		todo := &deed{Op: in.Op, Steps: []step{{Do: "set", ID: job.ID, Job: cron.Job{Schedule: w.schedule(c)}}}}
+		if in.Op == "" {
+			one := in
+			one.Times, one.Task = []when.Phrase{c}, q.Message.Task
+			var err error
+			if todo, err = d.creating(w.Who, one, seed); err != nil {
+				return err
+			}
+		}
+		q.Choices = append(q.Choices, choice{Label: w.when(c, now), Deed: todo})
+	}
+	if w.m.Text == "" && len(q.Choices) == 0 {
+		return &Refusal{Kind: Unsure, Text: q.Prompt} // who asked without words says it again
+	}
+	switch text := plain(in.Text, maxShown); {
+	case in.Op == "" && text != "" && in.Question.Missing == intent.MissTime:
+		q.Lapse = fmt.Sprintf(w.pick("I did not make the reminder “%s”: no time was said.", "没有设置提醒“%s”：没有说时间。"), text)
+	case in.Op == "":
+		q.Lapse = fmt.Sprintf(w.pick("I did not make a reminder of “%s”: my question was not answered.", "没有设置提醒（“%s”）：没有收到回答。"), plain(w.m.Text, maxShown))
+	}
+	return q
+}
+
+// put asks: the question is kept for the asker, and a hidden job of the chat
+// says so when nobody has answered in time.
+func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, error) {
+	first, _, _ := strings.Cut(q.Prompt, "\n")
+	if q.Lapse == "" {
+		q.Lapse = fmt.Sprintf(w.pick("I changed nothing: “%s” was not answered.", "没有做任何更改：“%s”没有收到回答。"), first)
+	}
+	q.ID, q.Until = seed, d.jobs.Now().Add(askedFor)
+	for i := range q.Choices {
+		if todo := q.Choices[i].Deed; todo != nil {
+			todo.Seed, todo.Answers = q.ID, q.ID
+		}
+	}
+	timer, err := d.jobs.AddOnce(ctx, "asked:"+seed, cron.Job{
+		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true,
+		Schedule: cron.Schedule{At: q.Until, Zone: w.zone().String()},
+	})
+	if err != nil && !errors.Is(err, cron.ErrTooMany) {
+		return Said{}, err
+	}
+	q.Timer = timer.ID
+	var old question
+	_, err = remember(ctx, d.memory, w.asked(), answeredFor, func(kept *question) {
+		if old = *kept; kept.ID != q.ID {
+			*kept = q
+		}
+	})
+	if err == nil && old.ID != q.ID {
+		err = d.quiet(ctx, w, old)
+	}
+	return w.prompt(q), err
+}
+
+// asked is where the open question of a person in a chat stands.
+func (w Who) asked() string { return w.room("asked", digest(w.Addr.Thread, w.person())) }
+
+// quiet takes the hidden job of a question away.
+func (d *Desk) quiet(ctx context.Context, w Who, q question) error {
+	if q.Timer == "" {
+		return nil
+	}
+	if err := d.jobs.Remove(ctx, w.Addr, q.Timer, cron.By{Admin: true}); !errors.Is(err, cron.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// prompt words a question with its choices.
+func (w Who) prompt(q question) Said {
+	said := Said{Text: q.Prompt, Asked: true}
+	yesNo := len(q.Choices) == 2 && q.Choices[0].Keys == yes
+	for i, c := range q.Choices {
+		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})
+		switch {
+		case yesNo && i == 1:
+			said.Buttons[0] = append(said.Buttons[0], b)
+			continue
+		case i < maxButtons:
+			b.Label = plain(b.Label, 60)
+			said.Buttons = append(said.Buttons, []Button{b})
+		}
+		if !yesNo {
+			said.Text += fmt.Sprintf("\n%d. %s", i+1, c.Label)
+		}
+	}
+	return said
+}

@@ -1,0 +1,232 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"magpie/cron"
+	"magpie/cron/intent"
+)
+
+// here returns the jobs of the chat in the order of a list: what comes next
+// first, then what is paused, then what is over.
+func (d *Desk) here(ctx context.Context, w Who) (jobs []cron.Job, damaged string, err error) {
+	jobs, err = d.jobs.List(ctx, w.Addr)
+	if errors.Is(err, cron.ErrCorrupt) {
+		damaged, err = damagedIDs(err), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	jobs = slices.DeleteFunc(jobs, func(j cron.Job) bool { return j.Hidden })
+	now := d.jobs.Now()
+	rank := func(j cron.Job) int { return 2*b2i(next(j, now).IsZero()) + b2i(j.Paused) }
+	sort.SliceStable(jobs, func(a, b int) bool {
+		if r, s := rank(jobs[a]), rank(jobs[b]); r != s {
+			return r < s
+		}
+		return next(jobs[a], now).Before(next(jobs[b], now))
+	})
+	return jobs, damaged, nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// meant returns the jobs that an intent is about, and what rang of late. The
+// error is a *question, or a *Refusal when there is none.
+func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung, err error) {
+	in, reply := w.in, w.m.Reply
+	jobs, _, err := d.here(ctx, w.Who)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rang, err = d.rang(ctx, w.Who, jobs); err != nil {
+		return nil, nil, err
+	}
+	pool, again := slices.Clone(jobs), in.Op == intent.Snooze || in.Op == intent.Done
+	for _, r := range rang {
+		if (again || in.Op == intent.Move) && single(r.Job) && len(withID(jobs, r.Job.ID)) == 0 {
+			pool = append(pool, r.Job) // it came once and is gone
+		}
+	}
+	now, ref, named := d.jobs.Now(), in.Ref, true
+	switch {
+	case ref.All:
+		found = jobs
+	case ref.Paused:
+		found = slices.DeleteFunc(slices.Clone(jobs), func(j cron.Job) bool { return !j.Paused })
+	case !ref.From.IsZero():
+		for _, it := range between(jobs, ref.From, ref.To, now) {
+			found = append(found, it.job)
+		}
+	case ref.Number != 0:
+		found, err = d.numbered(ctx, w.Who, ref.Number, jobs)
+	case ref.Words != "":
+		found = match(ref.Words, pool)
+	case ref.Clock != "":
+		found = pool
+	default:
+		named = false
+		found, err = d.it(ctx, w, again || ref.Rang, pool, rang)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if ref.Words != "" && !ref.From.IsZero() {
+		found = match(ref.Words, found)
+	}
+	if ref.Clock != "" {
+		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return next(j, now).Format("15:04") != ref.Clock })
+	}
+	if it := withID(found, reply); !ref.All && len(it) > 0 {
+		found = it
+	} else if len(found) == 0 {
+		found = withID(pool, reply)
+	}
+	switch {
+	case len(found) > 1 && !ref.All:
+		found = likely(in.Op, found, rang, now)
+	case len(found) == 0 && !named && len(jobs) > 0 && reply == "":
+		return nil, nil, d.which(w, jobs)
+	case len(found) == 0:
+		return nil, nil, w.unknown(ref.Words, jobs)
+	}
+	return found, rang, nil
+}
+
+// Find is the job that ref means: its id, its number in the list last shown, its
+// name or a part of its text. The error is a *Refusal when that is none, or
+// several.
+func (d *Desk) Find(ctx context.Context, w Who, ref string) (cron.Job, error) {
+	found, _, err := d.meant(ctx, wish{Who: w, in: intent.Intent{Ref: refOf(strings.TrimSpace(ref))}})
+	if q, asks := errors.AsType[*question](err); asks || len(found) > 1 {
+		if !asks {
+			q = d.which(wish{Who: w}, found)
+		}
+		err = &Refusal{Kind: Unsure, Text: w.prompt(*q).Text}
+	}
+	if err != nil {
+		return cron.Job{}, d.refuse(w, err)
+	}
+	return found[0], nil
+}
+
+func refOf(ref string) intent.Ref {
+	if n, err := strconv.Atoi(strings.TrimPrefix(ref, "#")); err == nil && n != 0 && len(ref) < 6 { // an id may be of digits, too
+		return intent.Ref{Number: n}
+	}
+	return intent.Ref{Words: ref}
+}
+
+// it is the job that nobody names: that of the message which is replied to,
+// what rang, the one last spoken of, or the only one.
+func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, rang []rung) ([]cron.Job, error) {
+	last, err := recall[string](ctx, d.memory, w.room("last", w.person()))
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, r := range rang {
+		if rangFirst {
+			ids = append(ids, r.Job.ID)
+		}
+	}
+	if w.m.Reply != "" { // and nothing else
+		return withID(pool, w.m.Reply), nil
+	}
+	for _, id := range append(ids, last) {
+		if found := withID(pool, id); len(found) > 0 {
+			return found, nil
+		}
+	}
+	if len(pool) == 1 {
+		return pool, nil
+	}
+	return nil, nil
+}
+
+func withID(jobs []cron.Job, id string) []cron.Job {
+	if i := slices.IndexFunc(jobs, func(j cron.Job) bool { return j.ID == id }); i >= 0 && id != "" {
+		return jobs[i : i+1]
+	}
+	return nil
+}
+
+// likely keeps those of several for which the operation makes sense, if any.
+func likely(op intent.Op, found []cron.Job, rang []rung, now time.Time) []cron.Job {
+	kept := slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
+		switch op {
+		case intent.Pause:
+			return j.Paused
+		case intent.Resume:
+			return !j.Paused
+		case intent.Snooze, intent.Done:
+			return !slices.ContainsFunc(rang, func(r rung) bool { return r.Job.ID == j.ID && now.Sub(r.Slot) < lately })
+		}
+		return next(j, now).IsZero()
+	})
+	if len(kept) == 0 {
+		return found
+	}
+	return kept
+}
+
+// numbered is the job with a number in the list last shown, -1 = the last one.
+func (d *Desk) numbered(ctx context.Context, w Who, n int, jobs []cron.Job) ([]cron.Job, error) {
+	list, err := recall[shown](ctx, d.memory, w.room("shown"))
+	if err != nil {
+		return nil, err
+	}
+	if len(jobs) == 1 && (n == 1 || n == -1) {
+		return jobs, nil
+	}
+	if len(jobs) > 0 && d.jobs.Now().Sub(list.At) >= shownFor {
+		said, err := d.show(ctx, w, items(jobs, d.jobs.Now()), "")
+		if err != nil {
+			return nil, err
+		}
+		return nil, &Refusal{Kind: Unsure, Text: w.pick("these are the reminders now; which number?", "现在的提醒是这些，请说编号：") + "\n\n" + said.Text}
+	}
+	if n == -1 {
+		n = len(list.IDs)
+	}
+	if n < 1 || n > len(list.IDs) || len(withID(jobs, list.IDs[n-1])) == 0 {
+		return nil, w.unknown("", jobs)
+	}
+	return withID(jobs, list.IDs[n-1]), nil
+}
+
+// unknown says that there is no such job, and which ones are like it.
+func (w Who) unknown(words string, jobs []cron.Job) error {
+	r := &Refusal{Kind: Unknown, Err: cron.ErrNotFound, Text: w.pick("there is no such reminder in this chat", "这个会话里没有这个提醒")}
+	if words = plain(words, maxShown); words != "" {
+		r.Text = fmt.Sprintf(w.pick("there is no reminder “%s” in this chat", "这个会话里没有“%s”这个提醒"), words)
+		for i, j := range nearest(words, jobs) {
+			if i == 0 {
+				r.Text += w.pick("; there are:", "，现有的是：")
+			}
+			r.Text += "\n- " + thing(j)
+		}
+	}
+	return r
+}
+
+// whose says to whom a job belongs.
+func (d *Desk) whose(w Who, j cron.Job) error {
+	who := name(j.Maker)
+	if p := j.For; p.ID != "" {
+		who += w.pick(" and ", "和") + name(p)
+	}
+	return &Refusal{Kind: Forbidden, Err: cron.ErrNotYours, Text: fmt.Sprintf(w.pick("“%s” is the reminder of %s; only they, or an admin, may change it", "“%s”是 %s 的提醒，只有本人或管理员可以更改"), thing(j), who)}
+}

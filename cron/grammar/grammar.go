@@ -1,0 +1,320 @@
+// Package grammar matches texts against tables of patterns, as cron/when and
+// cron/intent have them for English and Chinese. It knows nothing of what the
+// patterns are about: the readers and actions behind them are the caller's.
+package grammar
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Grammar is tables of patterns, ready to be matched; it does not change. A
+// table is a list of categories, each a name with a colon and indented lines
+// of patterns:
+//
+//	day:
+//	  today | tdy                     = in 0
+//	  next <weekday>                  = week-day $1 1
+//	  the? <ordinal> of next month    = month-day $1 1
+//
+// A pattern is a row of elements, separated by spaces:
+//
+//	word          the word; a/b one of several; a_b two words in a row
+//	<name>        what a category matches, or a reader
+//	{name}        the same; its value is not wanted
+//	*             some tokens, as few as do
+//	e?            e, or nothing
+//	~e            e, without white space before it
+//	^ $           the beginning and the end of the text
+//
+// Patterns separated by " | " share what stands behind " = ": the name of an
+// action and its arguments: numbers, words, or $n, the n-th <name> or * of the
+// pattern. Without an action the value is that of the first <name>, or true.
+// Of the patterns of a category the longest match counts, of equal ones the
+// first.
+//
+// The category "slips" has lines of wrong spellings and the right one.
+type Grammar struct {
+	categories map[string]*category
+	actions    map[string]Action
+	words      map[string]int32 // of the tables; 0 is none of them
+	spelled    []string
+	slips      map[string]string // of English words
+	mended     map[int32][]slip  // of Chinese, by the first character
+}
+
+// Reader reads what patterns cannot say. At and Like say with what it may begin,
+// so that it is not tried in vain; neither is anything.
+type Reader struct {
+	// Read reads at the i-th token: a value and the token behind it, 0 when it
+	// is not there.
+	Read func(t *Text, i int) (value any, next int)
+	At   Class
+	Like string // a category
+}
+
+// Action makes the value of a match; nil means that it is none after all.
+type Action func(a Args) any
+
+type slip struct{ wrong, right []int32 }
+
+type category struct {
+	id    int
+	read  *Reader
+	rules []rule
+	// The rules that may begin with a word of the tables, with a token of a
+	// class, or with anything.
+	first map[int32][]int32
+	class [classes][]int32
+	open  []int32
+}
+
+type rule struct {
+	elems  []elem
+	action Action
+	args   []string
+}
+
+type elem struct {
+	words                         [][]int32   // one of several rows of words of the tables
+	cats                          []*category // or one of several categories
+	cat                           *category
+	wild, optional, tight, silent bool
+	start, end                    bool
+}
+
+// Source is the tables of a folder, and what stands behind them.
+type Source struct {
+	Tables  fs.FS
+	Readers map[string]Reader
+	Actions map[string]Action
+}
+
+// New reads the tables of sources, of which each may name the categories of all.
+// The error is that of a table.
+func New(sources ...Source) (*Grammar, error) {
+	g := &Grammar{categories: map[string]*category{}, actions: map[string]Action{}, words: map[string]int32{}, slips: map[string]string{}, mended: map[int32][]slip{}}
+	for _, src := range sources {
+		for name, read := range src.Readers {
+			g.category(name).read = &read
+		}
+		for name, action := range src.Actions {
+			if g.actions[name] != nil {
+				return nil, fmt.Errorf("two actions %q", name)
+			}
+			g.actions[name] = action
+		}
+	}
+	for _, src := range sources {
+		paths, err := fs.Glob(src.Tables, "*/*.txt")
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			text, err := fs.ReadFile(src.Tables, path)
+			if err != nil {
+				return nil, err
+			}
+			if err := g.load(string(text)); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
+	var missing []string
+	for name, c := range g.categories {
+		if c.read == nil && len(c.rules) == 0 && name != "slips" {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("categories without patterns: %s", strings.Join(missing, ", "))
+	}
+	for _, c := range g.categories {
+		g.index(c)
+	}
+	return g, nil
+}
+
+// id is the number of a word of the tables.
+func (g *Grammar) id(word string) int32 {
+	n, ok := g.words[word]
+	if !ok {
+		n = int32(len(g.spelled) + 1)
+		g.words[word] = n
+		g.spelled = append(g.spelled, word)
+	}
+	return n
+}
+
+func (g *Grammar) word(id int32) string { return g.spelled[id-1] }
+
+func (g *Grammar) category(name string) *category {
+	c := g.categories[name]
+	if c == nil {
+		c = &category{id: len(g.categories)}
+		g.categories[name] = c
+	}
+	return c
+}
+
+// load reads a table.
+func (g *Grammar) load(text string) error {
+	name := ""
+	for n, line := range strings.Split(text, "\n") {
+		line = strings.TrimRight(line, " \t")
+		switch {
+		case line == "" || strings.HasPrefix(line, "# "):
+		case line[0] != ' ':
+			name = strings.TrimSuffix(line, ":")
+			g.category(name)
+		case name == "slips":
+			g.slip(line)
+		default:
+			if err := g.rule(name, line); err != nil {
+				return fmt.Errorf("line %d: %w", n+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// slip reads "wrong wrong = right".
+func (g *Grammar) slip(line string) {
+	wrong, right, _ := strings.Cut(line, " = ")
+	right = strings.TrimSpace(right)
+	for w := range strings.FieldsSeq(wrong) {
+		if kindOf([]rune(w)[0]) == Han {
+			row := g.literal(w)
+			g.mended[row[0]] = append(g.mended[row[0]], slip{row, g.literal(right)})
+		} else {
+			g.slips[w] = right
+		}
+	}
+}
+
+func (g *Grammar) rule(name, line string) error {
+	patterns, action, _ := strings.Cut(line, " = ")
+	did := strings.Fields(action)
+	for pattern := range strings.SplitSeq(patterns, " | ") {
+		r := rule{}
+		if len(did) > 0 {
+			if r.action, r.args = g.actions[did[0]], did[1:]; r.action == nil {
+				n, err := strconv.Atoi(did[0])
+				if err != nil {
+					return fmt.Errorf("there is no action %q", did[0])
+				}
+				r.action = func(Args) any { return n }
+			}
+		}
+		for text := range strings.FieldsSeq(pattern) {
+			e := g.elem(text)
+			if slices.ContainsFunc(e.words, func(w []int32) bool { return len(w) == 0 }) {
+				return fmt.Errorf("element %q has an empty word", text)
+			}
+			r.elems = append(r.elems, e)
+		}
+		for _, arg := range r.args {
+			if n, err := strconv.Atoi(strings.TrimPrefix(arg, "$")); arg[0] == '$' && (err != nil || n < 1 || n > r.values()) {
+				return fmt.Errorf("%s: the pattern %q has no %s", name, pattern, arg)
+			}
+		}
+		c := g.category(name)
+		c.rules = append(c.rules, r)
+	}
+	return nil
+}
+
+func (g *Grammar) elem(text string) elem {
+	e := elem{}
+	if rest, ok := strings.CutPrefix(text, "~"); ok && rest != "" {
+		e.tight, text = true, rest
+	}
+	if rest, ok := strings.CutSuffix(text, "?"); ok && rest != "" {
+		e.optional, text = true, rest
+	}
+	switch {
+	case text == "*":
+		e.wild = true
+	case text == "/":
+		e.words = [][]int32{{g.id("/")}}
+	case text == "^":
+		e.start = true
+	case text == "$":
+		e.end = true
+	case len(text) > 2 && (text[0] == '<' || text[0] == '{') && !strings.Contains(text, "/"):
+		e.cat, e.silent = g.category(text[1:len(text)-1]), text[0] == '{'
+	default:
+		for w := range strings.SplitSeq(text, "/") {
+			if len(w) > 2 && w[0] == '{' {
+				e.cats = append(e.cats, g.category(w[1:len(w)-1]))
+				continue
+			}
+			e.words = append(e.words, g.literal(strings.ReplaceAll(w, "_", " ")))
+		}
+		slices.SortStableFunc(e.words, func(a, b []int32) int { return len(b) - len(a) })
+	}
+	return e
+}
+
+// values is how many values a match has: of categories and *.
+func (r rule) values() (n int) {
+	for _, e := range r.elems {
+		if e.wild || e.cat != nil && !e.silent {
+			n++
+		}
+	}
+	return n
+}
+
+// literal is the tokens of a word of a table.
+func (g *Grammar) literal(text string) (all []int32) {
+	for _, t := range Scan(text) {
+		all = append(all, g.id(t.Text))
+	}
+	return all
+}
+
+func (b *begin) rule(g *Grammar, r rule, seen map[*category]bool) {
+	for _, e := range r.elems {
+		if e.start || e.end {
+			continue
+		}
+		if e.wild {
+			b.any = true
+		}
+		if e.cat != nil {
+			b.category(g, e.cat, seen)
+		}
+		for _, c := range e.cats {
+			b.category(g, c, seen)
+		}
+		for _, w := range e.words {
+			b.words[w[0]] = true
+		}
+		if !e.optional || b.any {
+			return
+		}
+	}
+	b.any = true
+}
+
+func (b *begin) category(g *Grammar, c *category, seen map[*category]bool) {
+	if seen[c] {
+		return // it begins with what it begins with
+	}
+	seen[c] = true
+	if c.read != nil {
+		b.class |= c.read.At
+		if c.read.Like != "" {
+			b.category(g, g.category(c.read.Like), seen)
+		}
+		b.any = b.any || c.read.At == 0 && c.read.Like == ""
+	}
+	for _, r := range c.rules {
+		b.rule(g, r, seen)
+	}
+	delete(seen, c)
+}

@@ -1,0 +1,249 @@
+package grammar
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Text is a text that is being matched.
+type Text struct {
+	Tokens
+	Source  string
+	ids     []int32 // of the tokens, as words of the tables
+	grammar *Grammar
+	memo    [][]found // by category and token
+}
+
+// Read cuts a text into tokens, mends slips, and makes it ready to be matched.
+func (g *Grammar) Read(source string) *Text {
+	t := &Text{Source: source, Tokens: Scan(source), grammar: g, memo: make([][]found, len(g.categories))}
+	t.ids = make([]int32, len(t.Tokens))
+	for i := range t.Tokens {
+		if right, ok := g.slips[t.Tokens[i].Text]; ok {
+			t.Tokens[i].Text = right
+		}
+		t.ids[i] = g.words[t.Tokens[i].Text]
+	}
+	for i, id := range t.ids {
+		for _, m := range g.mended[id] {
+			if j := t.row(i, m.wrong); j > 0 {
+				for k, r := range m.right {
+					t.ids[i+k] = r
+					t.Tokens[i+k].Text = g.word(r)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// Cut is the source of the tokens from i up to j.
+func (t *Text) Cut(i, j int) string {
+	if i >= j {
+		return ""
+	}
+	return t.Source[t.Tokens[i].From:t.Tokens[j-1].To]
+}
+
+// row is where a row of words ends that stands at i; 0 when it does not.
+func (t *Text) row(i int, row []int32) int {
+	if i+len(row) > len(t.ids) {
+		return 0
+	}
+	for k, w := range row {
+		if t.ids[i+k] != w {
+			return 0
+		}
+	}
+	return i + len(row)
+}
+
+// found is a match that is remembered: next is 0 when there is none.
+type found struct {
+	value any
+	next  int32
+	known bool
+}
+
+func (t *Text) match(c *category, i int) (value any, next int) {
+	if i < 0 || i >= len(t.Tokens) {
+		return nil, 0
+	}
+	memo := t.memo[c.id]
+	if memo == nil {
+		memo = make([]found, len(t.Tokens))
+		t.memo[c.id] = memo
+	}
+	if f := &memo[i]; f.known {
+		return f.value, int(f.next)
+	}
+	memo[i].known = true // a category that begins with itself ends here
+	if c.read != nil && (c.read.At == 0 || c.read.Like != "" || c.read.At&t.Tokens[i].class() != 0) {
+		value, next = c.read.Read(t, i)
+	}
+	best := int32(-1)
+	try := func(all []int32) {
+		for _, n := range all {
+			v, j := t.try(&c.rules[n], i)
+			if j > i && (j > next || j == next && n < best) {
+				value, next, best = v, j, n
+			}
+		}
+	}
+	try(c.first[t.ids[i]])
+	if class := t.Tokens[i].class(); class != 0 {
+		try(c.class[bits.TrailingZeros8(uint8(class))])
+	}
+	try(c.open)
+	memo[i] = found{value, int32(next), true}
+	return value, next
+}
+
+// Match finds the longest match of a category at i; next is 0 when there is
+// none.
+func (t *Text) Match(name string, i int) (value any, next int) {
+	return t.match(t.grammar.categories[name], i)
+}
+
+// At is where the category ends that stands at i, 0 when it does not.
+func (t *Text) At(name string, i int) int {
+	_, j := t.Match(name, i)
+	return j
+}
+
+// After is the place after a category that may stand at i.
+func (t *Text) After(name string, i int) int { return max(i, t.At(name, i)) }
+
+// try matches one rule.
+func (t *Text) try(r *rule, i int) (value any, next int) {
+	var a Args
+	a.T = t
+	next = t.elems(r.elems, i, &a, func(j int) bool {
+		a.From, a.To = i, j
+		var ok bool
+		value, ok = r.value(a)
+		return ok
+	})
+	return value, next
+}
+
+// elems matches elements from i on, trying what is optional both ways, and
+// returns where they end; 0 when they do not match, or done says no.
+func (t *Text) elems(elems []elem, i int, a *Args, done func(int) bool) int {
+	if len(elems) == 0 {
+		if i > 0 && done(i) {
+			return i
+		}
+		return 0
+	}
+	e, rest := &elems[0], elems[1:]
+	if e.start || e.end {
+		if e.start && i > 0 || e.end && i < len(t.Tokens) {
+			return 0
+		}
+		return t.elems(rest, i, a, done)
+	}
+	if !e.tight || i < len(t.Tokens) && !t.Tokens[i].Gap {
+		kept := len(a.values)
+		switch {
+		case e.wild:
+			for j := i + 1; j <= len(t.Tokens); j++ {
+				a.values = append(a.values[:kept], Part{i, j})
+				if end := t.elems(rest, j, a, done); end > 0 {
+					return end
+				}
+			}
+		case e.cat != nil:
+			if v, j := t.match(e.cat, i); j > 0 {
+				if !e.silent {
+					a.values = append(a.values, v)
+				}
+				if end := t.elems(rest, j, a, done); end > 0 {
+					return end
+				}
+			}
+		default:
+			for _, w := range e.words {
+				if j := t.row(i, w); j > 0 {
+					if end := t.elems(rest, j, a, done); end > 0 {
+						return end
+					}
+				}
+			}
+			for _, c := range e.cats {
+				if _, j := t.match(c, i); j > 0 {
+					if end := t.elems(rest, j, a, done); end > 0 {
+						return end
+					}
+				}
+			}
+		}
+		a.values = a.values[:kept]
+	}
+	if !e.optional {
+		return 0
+	}
+	if e.cat != nil && !e.silent || e.wild {
+		a.values = append(a.values, nil)
+		defer func() { a.values = a.values[:len(a.values)-1] }()
+	}
+	return t.elems(rest, i, a, done)
+}
+
+// Part is what a * stands for: tokens.
+type Part struct{ From, To int }
+
+// Args is what a pattern has matched, as its action sees it.
+type Args struct {
+	T        *Text
+	From, To int   // tokens
+	values   []any // of the categories and *, nil for what is left out
+	given    []string
+}
+
+func (r *rule) value(a Args) (any, bool) {
+	if r.action == nil {
+		if len(a.values) > 0 {
+			return a.values[0], true
+		}
+		return true, true
+	}
+	a.given = r.args
+	v := r.action(a)
+	return v, v != nil
+}
+
+// Arg is the n-th argument of the action: a value for $k, else the word; nil
+// when it is left out.
+func (a Args) Arg(n int) any {
+	if n >= len(a.given) {
+		return nil
+	}
+	if k, ok := strings.CutPrefix(a.given[n], "$"); ok {
+		i, _ := strconv.Atoi(k)
+		return a.values[i-1]
+	}
+	return a.given[n]
+}
+
+// Num is the n-th argument as a number, or the default when it is left out.
+func (a Args) Num(n, otherwise int) int {
+	switch v := a.Arg(n).(type) {
+	case int:
+		return v
+	case float64:
+		return int(v)
+	case string:
+		if i, err := strconv.Atoi(v); err == nil {
+			return i
+		}
+	}
+	return otherwise
+}
+
+// Word is the n-th argument as a word, "" when it is none.
+func (a Args) Word(n int) string {
+	w, _ := a.Arg(n).(string)
+	return w
+}

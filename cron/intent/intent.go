@@ -1,0 +1,114 @@
+// Package intent reads what a message wants of the reminders: a new one, a
+// change, an answer about them, or nothing. It is pure, like cron/when: what
+// is now, and where, is told by the caller.
+package intent
+
+import (
+	"time"
+
+	"magpie/cron/when"
+)
+
+// Kind is what a message wants.
+type Kind string
+
+// The kinds. The zero value wants nothing of the reminders.
+const (
+	None   Kind = ""
+	Create Kind = "create"
+	Change Kind = "change"
+	Query  Kind = "query"
+	Ask    Kind = "ask" // something is wanted, but not all of it is said: see Question
+)
+
+// Op is what is done to reminders that exist.
+type Op string
+
+// The operations.
+const (
+	Move   Op = "move"   // another time: Time or Shift
+	Text   Op = "text"   // other words: Text
+	Rename Op = "rename" // another name: Text
+	Remove Op = "remove"
+	Pause  Op = "pause"
+	Resume Op = "resume"
+	Skip   Op = "skip"   // the next time is left out
+	Snooze Op = "snooze" // once more: Time or Shift; with neither, in ten minutes
+	Repeat Op = "repeat" // again and again: Time
+	Once   Op = "once"   // the next time, and never again
+	Done   Op = "done"   // what rang is done
+	Undo   Op = "undo"   // the last change is taken back
+	Run    Op = "run"    // one delivery now
+)
+
+// What a Query asks for.
+const (
+	AskList   = "list"   // all, or those of From to To
+	AskNext   = "next"   // the next one
+	AskMissed = "missed" // what came late or not at all
+	AskLeft   = "left"   // how long until the one that is meant
+	AskWhen   = "when"   // when the one that is meant comes
+)
+
+// Intent is what a message wants.
+type Intent struct {
+	Kind Kind
+	Op   Op
+	Ref  Ref
+	// Times are the times of a Create: one reminder for each.
+	Times []when.Phrase
+	// Text is what to be reminded of, or the new words.
+	Text string
+	// Time is a new time as it was said, for [when.Moved].
+	Time string
+	// Shift is how much later, or earlier if it is negative.
+	Shift when.Span
+	// Nag is how often a reminder comes again until it is done; 0 = once.
+	Nag   time.Duration
+	Timer bool // a timer: it needs no text
+	Task  bool // work for the agent
+	// Maybe says that the words may be about something else: without a reminder
+	// that is meant they want nothing.
+	Maybe bool
+	// What, From and To say what a Query asks for; the range is half open.
+	What     string
+	From, To time.Time
+	Question *Question
+}
+
+// Ref says which reminders are meant. The zero value says nothing of it.
+type Ref struct {
+	All      bool
+	Last     bool      // the one last spoken of: "it", 刚才那个
+	Rang     bool      // the one that rang last
+	Paused   bool      // the one that is paused
+	Number   int       // in the list as last shown; -1 is the last one of it
+	Words    string    // of its text or name
+	Clock    string    // "the 3pm one": minutes of the day as 15:00
+	Time     string    // the time that it was named by, as it was said
+	From, To time.Time // those that come between: "everything tomorrow"
+}
+
+// What a Question misses.
+const (
+	MissTime  = "time"  // no time is said, or Choices of it
+	MissText  = "text"  // what to be reminded of
+	MissRef   = "ref"   // which reminder
+	MissSense = "sense" // a part of the words that is not understood
+)
+
+// Question asks for what is missing.
+type Question struct {
+	Missing string
+	Text    when.Text
+	// Choices are the readings of a time, each complete; empty when they cannot
+	// be listed.
+	Choices []when.Phrase
+}
+
+// Context is what the words are read with.
+type Context struct {
+	Now     time.Time
+	Zone    *time.Location
+	Command bool // the words stand behind a command: they ask for a reminder
+}

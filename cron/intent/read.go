@@ -1,0 +1,316 @@
+package intent
+
+import (
+	"embed"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"magpie/cron/grammar"
+	"magpie/cron/when"
+)
+
+//go:embed tables/*.txt
+var tables embed.FS
+
+var theGrammar = sync.OnceValue(func() *grammar.Grammar {
+	g, err := grammar.New(when.Grammar(), grammar.Source{Tables: tables, Actions: actions()})
+	if err != nil {
+		panic("cron/intent: " + err.Error()) // TestGrammar
+	}
+	return g
+})
+
+// maxWords bounds how long a message can be that changes or asks something:
+// people say such things in a few words.
+const maxWords = 60
+
+// Read says what a message wants.
+func Read(text string, c Context) Intent {
+	t := trimmed(text)
+	if len(t.Tokens) == 0 {
+		return Intent{}
+	}
+	asked := asks(t)
+	if !c.Command && len(t.Tokens) <= maxWords {
+		if in, ok := frames(t, c, asked); ok {
+			return in
+		}
+	}
+	if !c.Command && asked < 0 && (!noted(t) || strings.ContainsAny(text, "?？吗呢\"“")) {
+		return Intent{}
+	}
+	return create(text, t, c, asked)
+}
+
+// trimmed is the text without politeness and marks around it.
+func trimmed(text string) *grammar.Text {
+	t := theGrammar().Read(text)
+	i, j := 0, len(t.Tokens)
+	for i < j {
+		k := max(t.At("polite", i), t.At("zh-polite", i))
+		switch {
+		case t.Tokens[i].Kind == grammar.Mark && !strings.ContainsAny(t.Tokens[i].Text, `"“#/@*+`):
+			i++
+		case k > i && k < j && t.At("ask-verb", i) < k && t.At("zh-ask-verb", i) < k && t.At("keep", i) == 0:
+			i = k
+		default:
+			if end := ended(t, i, j); i > 0 || end < j {
+				return theGrammar().Read(t.Cut(i, end))
+			}
+			return t
+		}
+	}
+	return t
+}
+
+// ended is where the words end that begin at i, without marks and politeness.
+func ended(t *grammar.Text, i, j int) int {
+	for k := j - 1; k > i && j-k < 5; k-- {
+		mark := k == j-1 && t.Tokens[k].Kind == grammar.Mark && !strings.ContainsAny(t.Tokens[k].Text, `"”)]`)
+		if mark || t.At("polite-end", k) == j || t.At("particle", k) == j {
+			j = k
+		}
+	}
+	return j
+}
+
+// asks is where a message asks for a reminder; -1 where it does not. What stands
+// before must be a time, politeness or a sentence of its own.
+func asks(t *grammar.Text) int {
+	for i := range t.Tokens {
+		if max(t.At("ask-verb", i), t.At("zh-ask-verb", i)) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// frames tries what is not a new reminder.
+func frames(t *grammar.Text, c Context, asked int) (Intent, bool) {
+	leads := asked == 0 || asked > 0 && onlyTimes(t, asked)
+	for _, name := range []string{"none", "undo", "query", "past-statement", "change", "change-loosely", "statement"} {
+		v, _ := t.Match(name, 0)
+		switch v := v.(type) {
+		case bool, grammar.Part: // a line without an action
+			if name == "undo" {
+				return Intent{Kind: Change, Op: Undo}, true
+			}
+			if name == "none" || asked < 0 || !clause(t, asked) {
+				return Intent{}, true
+			}
+		case nothing:
+			if !v.unlessAsked || asked < 0 || !clause(t, asked) {
+				return Intent{}, true
+			}
+		case Intent:
+			if leads && !v.besidesAsking() {
+				continue
+			}
+			return v.completed(t, c), true
+		}
+	}
+	return Intent{}, false
+}
+
+// besidesAsking says that the words may begin as those of a new reminder do:
+// "remind me again in 10 minutes", "remind me, when is the gym?".
+func (in Intent) besidesAsking() bool {
+	return in.Kind == Query || in.Op == Snooze || in.Op == Resume || in.Op == Undo
+}
+
+// onlyTimes says that nothing stands before i but a time and politeness.
+func onlyTimes(t *grammar.Text, i int) bool {
+	for j := 0; j < i; {
+		k := max(t.At("run", j), t.At("order", j), t.At("joiner", j))
+		if k == 0 && t.Tokens[j].Kind != grammar.Mark {
+			return false
+		}
+		j = max(k, j+1)
+	}
+	return true
+}
+
+// clause says that a clause begins at i: the beginning of the text, or a mark
+// before it.
+func clause(t *grammar.Text, i int) bool {
+	for j := i - 1; j >= 0; j-- {
+		switch {
+		case t.Tokens[j].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[j].Text, ",.;:!?，。；：！？-–—\n") || t.Is(j, "so", "and", "then"):
+			return true
+		case t.At("polite", j) <= j && t.At("zh-polite", j) <= j && !spoken(t, j):
+			return false
+		}
+	}
+	return true
+}
+
+// spoken says that the token belongs to a time.
+func spoken(t *grammar.Text, j int) bool {
+	for i := max(0, j-8); i <= j; i++ {
+		if t.At("run", i) > j {
+			return true
+		}
+	}
+	return false
+}
+
+// completed adds the range of days that a query names.
+func (in Intent) completed(t *grammar.Text, c Context) Intent {
+	if in.Ref.Words != "" {
+		in.Ref = readRef(in.Ref.Words).at(c)
+	}
+	if in.Op == Move && in.Time != "" {
+		if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil && p.At.IsZero() {
+			in.Op = Repeat
+		}
+	} else if in.Op == Repeat {
+		if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil && !p.At.IsZero() {
+			in.Op = Move
+		}
+	}
+	if in.Kind == Query && (in.What == AskList || in.What == AskMissed) {
+		if from, to, ok := when.Range(t.Source, c.Now, c.Zone); ok {
+			in.From, in.To = from, to
+			in.Maybe = false
+		}
+	}
+	return in
+}
+
+// noted says that a message without "remind me" notes something to come: a few
+// words and a time, without a subject that does it.
+func noted(t *grammar.Text) bool {
+	n := 0
+	for i, tok := range t.Tokens {
+		if tok.Kind != grammar.Mark {
+			n++
+		}
+		if t.At("subject", i) > 0 && !spoken(t, i) || strings.ContainsAny(tok.Text, "\"“") {
+			return false
+		}
+	}
+	return n <= 24
+}
+
+// create reads a new reminder.
+func create(text string, t *grammar.Text, c Context, asked int) Intent {
+	if asked >= 0 && !c.Command && refused(t, asked) {
+		return Intent{}
+	}
+	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0}
+	all, err := found(text, t, asked, c)
+	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
+		q := &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
+		if len(unsure.Choices) == 0 {
+			q.Missing = MissSense
+		} else {
+			in.Text = unsure.Choices[0].Rest
+		}
+		if asked < 0 && !c.Command {
+			return Intent{}
+		}
+		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: q}
+	}
+	switch {
+	case errors.Is(err, when.ErrNone) && asked < 0:
+		return Intent{}
+	case errors.Is(err, when.ErrNone) && !c.Command && t.At("weak-ask", asked) > 0:
+		return Intent{}
+	case errors.Is(err, when.ErrNone):
+		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(text)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+	case err != nil && asked < 0 && !c.Command:
+		return Intent{}
+	case err != nil:
+		return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
+	}
+	in.Times, in.Text = all, all[0].Rest
+	if all[0].Nag > 0 {
+		in.Nag = all[0].Nag
+	}
+	if in.Text == "" && !in.Timer {
+		if asked < 0 && !c.Command {
+			return Intent{}
+		}
+		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
+	}
+	if asked < 0 && !c.Command && (!letters(in.Text) || !all[0].Exact) {
+		return Intent{}
+	}
+	return in
+}
+
+// found reads the times. Of several sentences the one that asks is enough when
+// it says all.
+func found(text string, t *grammar.Text, asked int, c Context) ([]when.Phrase, error) {
+	if asked >= 0 {
+		i, j := asked, asked
+		for i > 0 && !stops(t, i-1) {
+			i--
+		}
+		for j < len(t.Tokens) && !stops(t, j) {
+			j++
+		}
+		if i > 0 || j < len(t.Tokens) {
+			all, err := when.FindAll(t.Cut(i, j), c.Now, c.Zone)
+			if err == nil && all[0].Rest != "" && asks(theGrammar().Read(t.Cut(j, len(t.Tokens)))) < 0 {
+				return all, nil
+			}
+		}
+	}
+	if t.Source == text {
+		return when.FindIn(t, c.Now, c.Zone)
+	}
+	return when.FindAll(text, c.Now, c.Zone)
+}
+
+// stops says that a sentence ends with the token.
+func stops(t *grammar.Text, i int) bool {
+	switch tok := t.Tokens[i]; tok.Text {
+	case "。", "！", "？", "!", "?":
+		return true
+	case ".":
+		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1
+	}
+	return false
+}
+
+func letters(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+
+// bare is what a message without a time asks to be reminded of.
+func bare(text string) string {
+	p, err := when.Find("in 1 minute, "+text, time.Unix(0, 0), nil)
+	if err != nil {
+		return ""
+	}
+	return p.Rest
+}
+
+// refused says that words that ask for a reminder stand in a sentence that does
+// not: "my wife reminds me", "he said remind me", "don't remind me".
+func refused(t *grammar.Text, asked int) bool {
+	if asked == 0 || onlyTimes(t, asked) || t.At("shift", 0) > 0 {
+		return t.At("no-object", asked) > 0
+	}
+	for i := range asked {
+		if t.At("refuses", i) > 0 && !clauseBetween(t, i, asked) {
+			return true
+		}
+	}
+	if t.Tokens[asked].Kind == grammar.Han {
+		return false
+	}
+	return !clause(t, asked)
+}
+
+// clauseBetween says that a sentence ends between two tokens.
+func clauseBetween(t *grammar.Text, i, j int) bool {
+	for ; i < j; i++ {
+		if t.Tokens[i].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[i].Text, ".!;。！；") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,136 @@
+package intent
+
+import (
+	"strings"
+	"time"
+
+	"magpie/cron/grammar"
+	"magpie/cron/when"
+)
+
+// Reply reads a message as the answer to the question that another one was
+// asked back: "pm", "the second one", 晚上那个, "tomorrow at 5", "to call Bob".
+// said and asked are that message and what it was read with. False when it is
+// no answer.
+func Reply(said string, asked Context, answer string, c Context) (Intent, bool) {
+	in := Read(said, asked)
+	if in.Kind != Ask || in.Question == nil {
+		return Intent{}, false
+	}
+	t := trimmed(answer)
+	if len(t.Tokens) == 0 || len(t.Tokens) > maxWords {
+		return Intent{}, false
+	}
+	made := Intent{Kind: Create, Text: in.Text, Timer: in.Timer, Nag: in.Nag}
+	if in.Question.Missing == MissText {
+		if kind := Read(answer, c).Kind; kind != None || t.At("shrug", 0) > 0 {
+			return Intent{}, false
+		}
+		made.Times, made.Text = in.Times, text(answer)
+		return made, made.Text != ""
+	}
+	if p, ok := chosen(t, in.Question.Choices); ok {
+		made.Times = p.All()
+		return complete(made), true
+	}
+	all, err := when.FindAll(answer, c.Now, c.Zone)
+	if err != nil || all[0].Rest != "" && made.Text != "" && !strings.Contains(said, all[0].Rest) {
+		if p, ok := refined(t, in.Question.Choices, c); ok {
+			made.Times = p.All()
+			return complete(made), true
+		}
+		return Intent{}, false
+	}
+	if len(in.Question.Choices) > 0 {
+		if p, ok := refined(t, in.Question.Choices, c); ok {
+			all = p.All()
+		}
+	}
+	made.Times = all
+	if made.Text == "" {
+		made.Text = all[0].Rest
+	}
+	return complete(made), true
+}
+
+// complete asks for the text of a reminder that has none yet.
+func complete(in Intent) Intent {
+	if in.Text == "" && !in.Timer {
+		in.Kind = Ask
+		in.Question = &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}
+	}
+	return in
+}
+
+// text is what an answer says to be reminded of: "to call Bob", 给老王打电话.
+func text(answer string) string {
+	t := trimmed(answer)
+	i := 0
+	for i < len(t.Tokens) && t.At("answer-lead", i) > i && t.At("answer-lead", i) < len(t.Tokens) {
+		i = t.At("answer-lead", i)
+	}
+	return t.Cut(i, len(t.Tokens))
+}
+
+// chosen is the choice that the words name by its place: "2", "the first one",
+// 第二个, 后面那个.
+func chosen(t *grammar.Text, choices []when.Phrase) (when.Phrase, bool) {
+	v, j := t.Match("choice", 0)
+	if j == 0 || len(choices) == 0 {
+		return when.Phrase{}, false
+	}
+	n := v.(int)
+	if n < 0 {
+		n += len(choices) + 1
+	}
+	if n < 1 || n > len(choices) {
+		return when.Phrase{}, false
+	}
+	return choices[n-1], true
+}
+
+// refined is the one choice that fits what the words say of it: "pm", "in the
+// evening", "tomorrow", "the 20:00 one".
+func refined(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
+	var fit []when.Phrase
+	half, _ := t.Match("half", 0)
+	for _, p := range choices {
+		at := first(p, c)
+		if at.IsZero() {
+			continue
+		}
+		switch half {
+		case "am":
+			if at.Hour() < 12 {
+				fit = append(fit, p)
+			}
+		case "pm":
+			if at.Hour() >= 12 {
+				fit = append(fit, p)
+			}
+		default:
+			if fits(t.Source, p, at, c) {
+				fit = append(fit, p)
+			}
+		}
+	}
+	if len(fit) != 1 {
+		return when.Phrase{}, false
+	}
+	return fit[0], true
+}
+
+// fits says that the words name the hour or the day of a choice.
+func fits(words string, p when.Phrase, at time.Time, c Context) bool {
+	q, err := when.Moved(words, when.Phrase{At: at, Zone: c.Zone}, at, c.Now)
+	return err == nil && q.At.Equal(at)
+}
+
+// first is when a phrase comes first.
+func first(p when.Phrase, c Context) time.Time {
+	at, ok := p.Next(c.Now)
+	if !ok {
+		return time.Time{}
+	}
+	return at.In(p.Zone)
+}

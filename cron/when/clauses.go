@@ -1,0 +1,261 @@
+package when
+
+import (
+	"slices"
+	"time"
+)
+
+// finish resolves the clauses of the groups.
+func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
+	g := group{from: groups[0].from, to: groups[len(groups)-1].to}
+	for _, o := range groups {
+		g.pieces = append(g.pieces, o.pieces...)
+	}
+	if err := g.failed(); err != nil {
+		return Phrase{}, err
+	}
+	nag := g.nag()
+	var all []answer
+	for _, pieces := range clauses(g.pieces) {
+		b, err := s.newBag(pieces)
+		if err != nil {
+			return Phrase{}, err
+		}
+		a, err := b.resolve()
+		if err != nil {
+			return Phrase{}, err
+		}
+		all = append(all, a)
+	}
+	a := together(all)
+	if g.has(func(p piece) bool { return p.either }) && len(all) > 1 {
+		a = answer{question: Text{"Which one do you mean?", "是哪一个？"}, open: true}
+		for _, one := range all {
+			a.phrases = append(a.phrases, one.phrases...)
+		}
+	}
+	for i := range a.phrases {
+		p := &a.phrases[i]
+		p.From, p.To = s.Tokens[g.from].From, s.Tokens[g.to-1].To
+		p.Rest, p.Nag, p.Exact = rest, nag, (g.names()&hasHour != 0 || g.has(func(p piece) bool { return p.span != nil && !p.vague })) && s.edge(groups[0])
+		for k := range p.And {
+			p.And[k].Rest, p.And[k].From, p.And[k].To, p.And[k].Nag = rest, p.From, p.To, nag
+		}
+	}
+	if len(a.phrases) == 1 && !a.open {
+		return a.phrases[0], nil
+	}
+	return Phrase{}, &Ambiguous{Question: a.question, Choices: a.phrases}
+}
+
+// nag is how often what is said until it is done comes again. With another time
+// beside it the repetition is only that.
+func (g *group) nag() time.Duration {
+	if !g.has(func(p piece) bool { return p.nag }) {
+		return 0
+	}
+	for i, p := range g.pieces {
+		if p.repeat == nil || p.repeat.freq != spaced || p.repeat.span.calendar() {
+			continue
+		}
+		every := p.repeat.span
+		if rest := append(slices.Clone(g.pieces[:i]), g.pieces[i+1:]...); (&group{pieces: rest}).names() != 0 {
+			g.pieces = rest
+		} else {
+			g.pieces[i].repeat, g.pieces[i].span = nil, &every
+		}
+		return every.Exact
+	}
+	return 5 * time.Minute
+}
+
+// together is the answer of several clauses: every row of readings in which one
+// comes after the other.
+func together(all []answer) answer {
+	sum := all[0]
+	for _, a := range all[1:] {
+		var longer []Phrase
+		for _, p := range sum.phrases {
+			for _, q := range a.phrases {
+				last := p
+				if len(p.And) > 0 {
+					last = p.And[len(p.And)-1]
+				}
+				if len(longer) >= maxReadings || len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At) {
+					continue
+				}
+				more := p
+				more.And = append(slices.Clone(p.And), q)
+				longer = append(longer, more)
+			}
+		}
+		question := sum.question
+		if !sum.open && len(sum.phrases) < 2 {
+			question = a.question
+		}
+		if len(longer) == 0 {
+			longer = append(slices.Clone(sum.phrases), a.phrases...)
+		}
+		sum = answer{phrases: longer, question: question, open: sum.open || a.open}
+	}
+	return sum
+}
+
+// clause is one time of a row of pieces.
+type clause struct{ days, hours, more []piece }
+
+// clauses cuts a row of pieces where a new time begins: "monday at 9 and tuesday
+// at 10", "noon and 6pm". What a clause does not say is that of the one before.
+func clauses(pieces []piece) (all [][]piece) {
+	var shared, shifts []piece // zones and bounds are of all
+	cs := []clause{{}}
+	for _, p := range pieces {
+		switch {
+		case p.shift != nil && p.clock == nil:
+			shifts = append(shifts, p)
+		case p.zone != nil || p.limit != nil || p.nag:
+			shared = append(shared, p)
+		case cs[len(cs)-1].endsBefore(p):
+			cs = append(cs, clause{})
+			fallthrough
+		default:
+			cs[len(cs)-1].add(p)
+		}
+	}
+	inherit(cs)
+	for _, c := range cs {
+		for _, row := range c.rows() {
+			row = append(row, shared...)
+			if len(shifts) == 0 {
+				all = append(all, row)
+			}
+			for _, p := range shifts {
+				all = append(all, append(slices.Clone(row), p))
+			}
+		}
+	}
+	return all
+}
+
+func (p piece) isDay() bool { return p.day != nil || p.week != nil || p.repeat != nil }
+
+func (p piece) isHour() bool { return p.clock != nil || p.more != nil }
+
+// endsBefore says that a new clause begins with the piece.
+func (c clause) endsBefore(p piece) bool {
+	whole := len(c.days) > 0 && len(c.hours) > 0
+	switch {
+	case p.span != nil && !p.vague && p.listed:
+		return len(c.more) > 0 && c.more[0].span != nil
+	case whole && p.isDay() && (p.listed || c.days[0].from < c.hours[0].from):
+		return true
+	}
+	return whole && p.isHour() && c.hours[0].from < c.days[0].from
+}
+
+func (c *clause) add(p piece) {
+	switch {
+	case p.isHour() && p.isDay():
+		c.days, c.hours = append(c.days, p), append(c.hours, p)
+	case p.isHour() || p.part != noPart && p.day == nil && p.repeat == nil:
+		c.hours = append(c.hours, p)
+	case p.isDay():
+		c.days = append(c.days, p)
+	default:
+		c.more = append(c.more, p)
+	}
+}
+
+// inherit gives clauses the days and hours that only their neighbours say.
+func inherit(cs []clause) {
+	for i := range cs {
+		if i > 0 && len(cs[i].more) == 0 {
+			if len(cs[i].days) == 0 {
+				cs[i].days = cs[i-1].days
+			}
+			if len(cs[i].hours) == 0 {
+				cs[i].hours = cs[i-1].hours
+			}
+		}
+	}
+	for i := len(cs) - 2; i >= 0; i-- { // "on monday, and on tuesday at 9"
+		if len(cs[i].hours) == 0 && len(cs[i].more) == 0 {
+			cs[i].hours = cs[i+1].hours
+		}
+	}
+}
+
+// rows are the pieces of each time of a clause: one for each of its days and
+// hours, where these are listed.
+func (c clause) rows() (all [][]piece) {
+	for _, days := range eachDay(c.days) {
+		for _, hours := range eachHour(c.hours, c.days) {
+			row := append(slices.Clone(c.more), days...)
+			for _, h := range hours {
+				if !slices.ContainsFunc(days, func(d piece) bool { return d.from == h.from && d.to == h.to }) {
+					row = append(row, h)
+				}
+			}
+			slices.SortFunc(row, func(a, b piece) int { return a.from - b.from })
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// eachDay takes a list of days apart: "tuesday and thursday", 周二和周四. Days that
+// tell one day ("friday, november 27") stay together, and so do those that
+// repeat.
+func eachDay(days []piece) (all [][]piece) {
+	for i, p := range days {
+		apart := i > 0 && p.repeat == nil && days[0].repeat == nil && p.day != nil && days[i-1].day != nil &&
+			(p.listed || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
+		if apart && p.day.kind == weekday && p.day.n == coming && days[i-1].day.kind == weekday {
+			d := *p.day
+			d.n = days[i-1].day.n
+			p.day = &d
+			days[i] = p
+		}
+		if apart {
+			all = append(all, []piece{p})
+			continue
+		}
+		if len(all) == 0 {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], p)
+	}
+	if len(all) == 0 {
+		all = [][]piece{nil}
+	}
+	return all
+}
+
+// eachHour takes the hours of what comes once apart: "noon and 6pm". A part of
+// the day stays with the hour beside it.
+func eachHour(hours, days []piece) (all [][]piece) {
+	clocks, parts := 0, 0
+	for _, p := range hours {
+		switch {
+		case p.clock != nil:
+			clocks++
+		case p.part != noPart:
+			parts++
+		}
+	}
+	once := !slices.ContainsFunc(days, func(p piece) bool { return p.repeat != nil })
+	if once && clocks == 0 && parts > 1 { // in the morning and in the evening
+		for _, p := range hours {
+			all = append(all, []piece{p})
+		}
+		return all
+	}
+	if !once || clocks < 2 {
+		return [][]piece{hours}
+	}
+	g := group{pieces: hours}
+	for _, c := range g.clocks() {
+		all = append(all, []piece{{clock: &c, part: c.part, from: c.from, to: c.to}})
+	}
+	return all
+}

@@ -1,0 +1,266 @@
+package when
+
+import (
+	"slices"
+	"strings"
+
+	"magpie/cron/grammar"
+)
+
+// corrects says that the second time takes the place of the first: "at 7, no,
+// 7:30", 七点不对七点半.
+func (s *sentence) corrects(g, other group) bool {
+	j := s.At("correction", g.to)
+	return j > 0 && j == other.from
+}
+
+// corrected is the group with what the other says instead.
+func (g group) corrected(o group) group {
+	both := group{from: g.from, to: o.to, pieces: o.pieces}
+	said := o.names()
+	for _, p := range g.pieces {
+		if only := (group{pieces: []piece{p}}).names(); only&said == 0 && only != hasMore || p.part != noPart && p.clock == nil && p.day == nil && said&hasHour != 0 && !o.has(func(p piece) bool { return p.part != noPart }) {
+			both.pieces = append(both.pieces, p)
+		}
+	}
+	slices.SortStableFunc(both.pieces, func(a, b piece) int { return a.from - b.from })
+	return both
+}
+
+// find chooses the times among all that the sentence holds, joins an hour with
+// its day when they stand apart, and cuts a sentence that asks for several
+// things.
+func (s *sentence) find() (Phrase, error) {
+	if p, ok, err := s.lines(); ok || err != nil {
+		return p, err
+	}
+	if cut := s.cut(); cut > 0 {
+		return s.both(cut)
+	}
+	return s.one(nil)
+}
+
+// lines reads a list of which every line has a time and a thing; what stands in
+// the line before them is of all.
+func (s *sentence) lines() (Phrase, bool, error) {
+	lines := strings.FieldsFunc(s.Source, func(r rune) bool { return r == '\n' || r == '\r' })
+	if len(lines) < 2 || len(lines) > maxLines {
+		return Phrase{}, false, nil
+	}
+	var before []group
+	var all []*sentence
+	for n, line := range lines {
+		line = strings.TrimLeft(line, " \t-*•·")
+		if k := strings.IndexAny(line, ".、)）"); k > 0 && k < 4 && strings.Trim(line[:k], "0123456789") == "" {
+			line = strings.TrimLeft(line[k:], ".、)） ")
+		}
+		one := newSentence(line, s.now, s.zone)
+		groups := one.groups()
+		switch {
+		case len(groups) > 0 && one.rest(groups) != "" && !(n == 0 && one.firstAsk() >= 0):
+			all = append(all, one)
+		case n == 0:
+			before = groups
+		default:
+			return Phrase{}, false, nil
+		}
+	}
+	if len(all) < 2 {
+		return Phrase{}, false, nil
+	}
+	var sum Phrase
+	for i, one := range all {
+		p, err := one.one(before)
+		if err != nil {
+			return p, false, err
+		}
+		if i == 0 {
+			sum = p
+			continue
+		}
+		sum.And = append(sum.And, p.All()...)
+	}
+	return sum, true, nil
+}
+
+// maxLines bounds a list of times.
+const maxLines = 20
+
+// cut is where a second thing with a time of its own begins, 0 without one:
+// "remind me at 1 to call, and at 3 to post the parcel".
+func (s *sentence) cut() int {
+	all := s.groups()
+	for k := 1; k < len(all); k++ {
+		for i := all[k-1].to; i < all[k].from || i == all[k].from; i++ {
+			j := s.At("separator", i)
+			if j == 0 || j > all[k].from {
+				continue
+			}
+			if asked := s.firstAsk(); asked >= i {
+				continue // what is told before it is asked
+			}
+			left := s.words(all[k-1].to, i) || s.words(0, all[0].from)
+			right := s.words(all[k].to, len(s.Tokens)) || k+1 < len(all)
+			leads := j == all[k].from || s.asking(j, all[k].from)
+			ends := i == all[k-1].to && s.ending(all[len(all)-1].to) && s.words(j, all[k].from) && all[k].to == all[len(all)-1].to
+			if left && (leads && s.words(all[k].to, len(s.Tokens)) && right || ends) && !all[k].bound() && !all[k-1].bound() {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// firstAsk is where the sentence first asks for a reminder; -1 where it does
+// not.
+func (s *sentence) firstAsk() int {
+	for i := range s.Tokens {
+		if max(s.At("ask-verb", i), s.At("zh-ask-verb", i)) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// asking says that only words that ask stand between two places.
+func (s *sentence) asking(i, j int) bool {
+	for ; i < j; i++ {
+		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark && s.At("joiner", i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// words says that something to be reminded of stands between two places.
+func (s *sentence) words(i, j int) bool { return s.trim(i, j) != "" }
+
+// bound says that the group only bounds or moves another time.
+func (g group) bound() bool {
+	return !g.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
+}
+
+// both reads the two parts of a sentence. What the second does not say of its
+// day is that of the first.
+func (s *sentence) both(cut int) (Phrase, error) {
+	first := newSentence(s.Source[:s.Tokens[cut].From], s.now, s.zone)
+	p, err := first.one(nil)
+	if err != nil {
+		return p, err
+	}
+	next := cut
+	for next < len(s.Tokens) && (s.Tokens[next].Kind == grammar.Mark || next < s.At("separator", cut)) {
+		next++
+	}
+	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
+	more := second.cut()
+	var q Phrase
+	if more > 0 {
+		q, err = second.both(more)
+	} else {
+		q, err = second.one(first.groups())
+	}
+	if err != nil {
+		return p, err
+	}
+	p.And = append(p.And, q.All()...)
+	return p, nil
+}
+
+// one reads a sentence that asks for one thing; before are the times of the
+// sentence before it.
+func (s *sentence) one(before []group) (Phrase, error) {
+	all := s.groups()
+	all = slices.DeleteFunc(all, func(g group) bool { return !s.meant(g, all) })
+	if len(all) == 0 {
+		return Phrase{}, ErrNone
+	}
+	chosen := s.choose(all)
+	if err := s.beyond(chosen, all); err != nil {
+		return Phrase{}, err
+	}
+	if n := len(before); n > 0 && completes(chosen[0], before[n-1]) || n > 0 && chosen[0].names() == hasHour {
+		for _, p := range before[n-1].pieces {
+			if p.day != nil && p.clock == nil || p.repeat != nil && p.repeat.freq != spaced {
+				p.clock, p.from, p.to = nil, -1, -1
+				if chosen[0].has(func(o piece) bool { return o.part != noPart }) {
+					p.part = noPart
+				}
+				chosen[0].pieces = append([]piece{p}, chosen[0].pieces...)
+				break
+			}
+		}
+	}
+	return s.finish(chosen, s.rest(chosen))
+}
+
+// meant says that a group is a time: bounds alone are one only beside what they
+// bound.
+func (s *sentence) meant(g group, all []group) bool {
+	if !g.bound() {
+		return true
+	}
+	return slices.ContainsFunc(all, func(o group) bool {
+		return o.repeats() || g.has(func(p piece) bool { return p.shift != nil }) && o.from != g.from
+	})
+}
+
+// choose takes the group at an edge, and those that complete it.
+func (s *sentence) choose(all []group) []group {
+	best, rank := -1, 0
+	for i, g := range all {
+		r := 1
+		switch err := g.failed(); {
+		case s.edge(g) && err == nil:
+			r = 4
+		case s.edge(g):
+			r = 3
+		case err == nil:
+			r = 2
+		}
+		if !g.bound() {
+			r += 4
+		}
+		if r > rank {
+			best, rank = i, r
+		}
+	}
+	g := all[best]
+	chosen := []group{g}
+	for i, other := range all {
+		if i == best {
+			continue
+		}
+		if other.bound() && s.bounding(g, other) || s.edge(other) && completes(g, other) || g.has(func(p piece) bool { return p.shift != nil }) && g.names() == 0 {
+			chosen = append(chosen, other)
+		}
+	}
+	slices.SortFunc(chosen, func(a, b group) int { return a.from - b.from })
+	return chosen
+}
+
+// bounding says that a group that only bounds is of the time, and not of the
+// thing: 看未来三天的天气; "every day at 9 to run for 30 minutes".
+func (s *sentence) bounding(g, bounds group) bool {
+	if !s.edge(bounds) || s.Is(bounds.to, "的") {
+		return false
+	}
+	return !bounds.has(func(p piece) bool {
+		return p.limit != nil && p.limit.kind == lasting && !p.limit.span.calendar()
+	}) || g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced && !p.repeat.span.calendar() })
+}
+
+// completes says that one group names the day and the other the hour.
+func completes(g, other group) bool {
+	a, b := g.names(), other.names()
+	open := func(g group) bool {
+		return g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == weekly && p.repeat.week == 0 })
+	}
+	weekDay := func(g group) bool {
+		return g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday && p.day.n == coming })
+	}
+	if open(g) && weekDay(other) || weekDay(g) && open(other) { // "biweekly to … on friday"
+		return true
+	}
+	return a == hasDay && b == hasHour || a == hasHour && b == hasDay
+}

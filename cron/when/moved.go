@@ -1,0 +1,133 @@
+package when
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"magpie/cron/calendar"
+)
+
+// Moved reads a new time for something that has one: what the text does not
+// say (the day, the hour, how it repeats) stays as it was. next is when the old
+// one comes. Errors as Parse.
+func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
+	zone := located(old.Zone)
+	next = next.In(zone)
+	s := newSentence(text, now, zone)
+	g, ok := s.movedGroup()
+	if !ok {
+		return Parse(text, now, zone)
+	}
+	if err := g.failed(); err != nil {
+		return Phrase{}, err
+	}
+	names := g.names()
+	switch {
+	case g.repeats() && !g.has(func(p piece) bool {
+		return p.clock != nil || p.part != noPart || p.repeat != nil && p.repeat.freq == spaced
+	}):
+		g.pieces = append(g.pieces, hourPiece(next))
+	case names == hasDay && !g.has(func(p piece) bool { return p.week != nil }):
+		g.pieces = append(g.pieces, hourPiece(next))
+	case names == hasHour:
+		if old.At.IsZero() && old.Every == 0 {
+			return rehoured(s, g, old, next)
+		}
+		on := calendar.On(next)
+		if !on.At(23, 59, 59, zone).After(now) {
+			on = calendar.On(now.In(zone))
+		}
+		g.pieces = append([]piece{onDay(day{kind: onDate, n: coming, date: on})}, s.nearHour(g.pieces, next)...)
+	}
+	return s.finish([]group{g}, "")
+}
+
+// movedGroup is the time that the text is; a bare number is an hour.
+func (s *sentence) movedGroup() (group, bool) {
+	for i := range s.Tokens {
+		if g, ok := s.run(i); ok {
+			return g, s.ending(g.to) && s.asking(0, g.from)
+		}
+	}
+	if v, j := s.Match("time", 0); j > 0 && s.ending(j) {
+		return v.(group), true
+	}
+	return group{}, false
+}
+
+func hourPiece(t time.Time) piece {
+	return piece{clock: &clock{hour: t.Hour(), minute: t.Minute(), second: t.Second(), style: fixed}}
+}
+
+// nearHour reads "5:30" for something at 5 in the afternoon as half past five in
+// the afternoon.
+func (s *sentence) nearHour(pieces []piece, old time.Time) []piece {
+	pieces = slices.Clone(pieces)
+	for i, p := range pieces {
+		if p.clock == nil || p.clock.style != colon || p.clock.hour > 12 || (group{pieces: pieces}).has(func(p piece) bool { return p.part != noPart }) {
+			continue
+		}
+		c := *p.clock
+		if afternoon := old.Hour() >= 12; afternoon && c.hour < 12 {
+			c.hour += 12
+		}
+		c.style = fixed
+		pieces[i].clock = &c
+	}
+	return pieces
+}
+
+// rehoured is what repeats at another hour.
+func rehoured(s *sentence, g group, old Phrase, next time.Time) (Phrase, error) {
+	on := piece{day: &day{kind: onDate, n: coming, date: calendar.On(s.now).Add(1)}}
+	p, err := s.finish([]group{{pieces: append([]piece{on}, s.nearHour(g.pieces, next)...), from: g.from, to: g.to}}, "")
+	if unsure, ok := errors.AsType[*Ambiguous](err); ok {
+		for i := range unsure.Choices {
+			unsure.Choices[i] = old.at(unsure.Choices[i].At)
+		}
+		return Phrase{}, unsure
+	}
+	if err != nil {
+		return p, err
+	}
+	if len(p.And) > 0 {
+		return Phrase{}, invalid("one hour, please")
+	}
+	return old.at(p.At), nil
+}
+
+// at is the repetition at the hour of t.
+func (p Phrase) at(t time.Time) Phrase {
+	t = t.In(located(p.Zone))
+	p.Rest, p.From, p.To, p.And = "", 0, 0, nil
+	if p.Cron != "" {
+		fields := strings.Fields(p.Cron)
+		if len(fields) == 6 {
+			fields = fields[1:]
+		}
+		p.Cron = fmt.Sprintf("%d %d %s", t.Minute(), t.Hour(), strings.Join(fields[2:], " "))
+		return p
+	}
+	var lines []string
+	seen := map[string]bool{}
+	for line := range strings.SplitSeq(p.Rule, "\n") {
+		if strings.HasPrefix(line, "RRULE:") {
+			var kept []string
+			for part := range strings.SplitSeq(line, ";") {
+				if name, _, _ := strings.Cut(part, "="); name != "BYHOUR" && name != "BYMINUTE" && name != "BYSECOND" {
+					kept = append(kept, part)
+				}
+			}
+			line = strings.Join(kept, ";") + tick{[]int{t.Hour()}, t.Minute(), t.Second()}.text()
+		}
+		if !seen[line] {
+			lines = append(lines, line)
+		}
+		seen[line] = true
+	}
+	p.Rule = strings.Join(lines, "\n")
+	return p
+}

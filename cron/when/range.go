@@ -1,0 +1,79 @@
+package when
+
+import (
+	"time"
+
+	"magpie/cron/calendar"
+)
+
+// Range is the days that a text names, "tomorrow", "this week", 周五, as a half
+// open range; false when it names none.
+func Range(text string, now time.Time, zone *time.Location) (from, to time.Time, ok bool) {
+	s := newSentence(text, now, zone)
+	for _, g := range s.groups() {
+		var limits []piece
+		for _, p := range g.pieces {
+			if p.limit != nil && p.limit.kind == until && p.limit.start != nil {
+				limits = p.limit.start
+				limits = append(limits[:len(limits):len(limits)], p.limit.pieces...)
+			}
+		}
+		b, err := s.newBag(append(limits, g.pieces...))
+		if err != nil {
+			continue
+		}
+		today := calendar.On(b.now)
+		first, n := today, 0
+		switch {
+		case b.week != nil && len(b.days) == 0:
+			first, n = today.Monday().Add(7**b.week), 7
+		case len(b.days) > 0:
+			first, n = b.firstDays(b.days[0])
+		case b.part != noPart:
+			n = 1
+		}
+		if n == 0 {
+			continue
+		}
+		last := first.Add(n)
+		if len(b.days) > 1 {
+			if other, m := b.firstDays(b.days[len(b.days)-1]); first.Before(other) {
+				last = other.Add(m)
+			}
+		}
+		from, to = first.At(0, 0, 0, b.zone), last.At(0, 0, 0, b.zone)
+		switch {
+		case b.part == morning && n == 1:
+			to = first.At(12, 0, 0, b.zone)
+		case b.part == afternoon && n == 1:
+			from, to = first.At(12, 0, 0, b.zone), first.At(18, 0, 0, b.zone)
+		case b.part == evening && n == 1:
+			from = first.At(17, 0, 0, b.zone)
+		}
+		return from, to, true
+	}
+	return from, to, false
+}
+
+// firstDays are the first of the days that d can be, and how many they are.
+func (b *bag) firstDays(d day) (calendar.Date, int) {
+	today := calendar.On(b.now)
+	switch {
+	case d.kind == weekend:
+		return today.Monday().Add(7*max(d.n, 0) + 5), 2
+	case d.kind == monthDay && d.number == 0:
+		first := calendar.Date{Year: today.Year, Month: today.Month, Day: 1}.Months(max(d.n, 0))
+		return first, first.Last()
+	case d.kind == onDate && d.date.Day == 0:
+		first := calendar.Date{Year: today.Year, Month: d.date.Month, Day: 1}
+		if first.Month < today.Month {
+			first.Year++
+		}
+		return first, first.Last()
+	}
+	dates, err := b.dates(d)
+	if err != nil || len(dates) == 0 {
+		return today, 0
+	}
+	return dates[0], 1
+}

@@ -1,0 +1,217 @@
+package when
+
+import (
+	"math/bits"
+
+	"magpie/cron/grammar"
+)
+
+// readers read what the tables cannot say.
+func readers() map[string]grammar.Reader {
+	type text = *grammar.Text
+	const english, chinese = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
+	return map[string]grammar.Reader{
+		"number":         {Read: wholeNumber, At: english},
+		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
+		"cn":             {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
+		"cn-number":      {Read: chineseNumber, At: chinese},
+		"cn-day":         {Read: func(t text, i int) (any, int) { return within(t, i, 1, 99) }, At: chinese},
+		"cn-lunar":       {Read: lunarNumber, At: chinese},
+		"cn-hour":        {Read: chineseHour, At: chinese},
+		"cn-minute":      {Read: chineseMinute, At: chinese},
+		"ordinal":        {Read: func(t text, i int) (any, int) { return found(t.Ordinal(i)) }, At: english},
+		"ordinal-digits": {Read: func(t text, i int) (any, int) { return ordinal(t, i, true) }, At: grammar.Digits},
+		"ordinal-word":   {Read: func(t text, i int) (any, int) { return ordinal(t, i, false) }, At: grammar.Spoken},
+		"day-number":     {Read: dayNumber, At: english},
+		"year":           {Read: year, At: chinese},
+		"hour":           {Read: hour, At: english},
+		"hour-word":      {Read: spokenHour, At: grammar.Spoken},
+		"minute":         {Read: minute, At: english},
+		"minute-word":    {Read: minuteWord, At: english},
+		"minute-digits":  {Read: minuteDigits, At: grammar.Digits},
+		"military":       {Read: military, At: grammar.Digits},
+		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
+		"numbers":        {Read: numbers, At: english},
+		"cn-days":        {Read: chineseDays, At: chinese},
+		"iso-date":       {Read: isoDate, At: grammar.Digits},
+		"zone-name":      {Read: zoneName, At: grammar.Letters | grammar.Marks},
+		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
+
+		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
+		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
+		"weekdays":        {Read: func(t text, i int) (any, int) { return listed(t, i, "weekday", "list-and") }, Like: "weekday"},
+		"plural-weekdays": {Read: func(t text, i int) (any, int) { return listed(t, i, "plural-weekday", "list-and") }, Like: "plural-weekday"},
+		"weekday-range":   {Read: func(t text, i int) (any, int) { return ranged(t, i, "weekday", "list-and") }, Like: "weekday"},
+		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
+		"周几s":             {Read: func(t text, i int) (any, int) { return listed(t, i, "周几", "zh-list") }, Like: "周几"},
+		"周几-range":        {Read: chineseRange, Like: "周"},
+		"time":            {Read: bound, At: english, Like: "piece"},
+		"run":             {Read: runTime},
+		"when":            {Read: wholeTime},
+	}
+}
+
+// found is a result of a function that returns 0 behind what it did not find.
+func found[T any](v T, next int) (any, int) {
+	if next == 0 {
+		return nil, 0
+	}
+	return v, next
+}
+
+// terms reads the terms of a length in a row: "1 hour and 30 minutes",
+// 两小时零五分.
+func terms(t *grammar.Text, i int, category string, between ...string) (any, int) {
+	total, end := Span{}, 0
+	for range grammar.MaxList {
+		v, j := t.Match(category, i)
+		if j == 0 {
+			break
+		}
+		total, end = total.plus(v.(Span)), j
+		i = t.Skip(j, between...)
+	}
+	return found(total, end)
+}
+
+// listed reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
+// 三和周五, 一三五. The value is their bits.
+func listed(t *grammar.Text, i int, category, joiner string) (any, int) {
+	week, _, next := weekdayList(t, i, category, joiner)
+	return found(week, next)
+}
+
+// ranged is listed for what has a range in it.
+func ranged(t *grammar.Text, i int, category, joiner string) (any, int) {
+	week, span, next := weekdayList(t, i, category, joiner)
+	if !span {
+		return nil, 0
+	}
+	return week, next
+}
+
+func weekdayList(t *grammar.Text, i int, category, joiner string) (week uint8, span bool, next int) {
+	for range grammar.MaxList {
+		v, j := t.Match(category, i)
+		if j == 0 || category == "周几" && next > 0 && (t.Is(j, "点", "时", "十", ":") || t.Num(i) >= 0 && !t.Is(i-1, "周", "期", "拜")) {
+			break // 每周一三点 is Monday at three
+		}
+		day := v.(int)
+		week |= 1 << day
+		next = j
+		if k := t.At("range-to", j); k > 0 {
+			k = t.After("every", t.After("周", k))
+			if v, l := t.Match(category, k); l > 0 {
+				for end := v.(int); day != end; {
+					day = (day + 1) % 7
+					week |= 1 << day
+				}
+				span, next = true, l
+			}
+		}
+		i = t.After(joiner, next)
+		if k := t.At("周", t.Skip(i, "每")); k > 0 {
+			i = k
+		} else {
+			i = t.Skip(i, "every", "each", "on", "every other")
+		}
+	}
+	return week, span, next
+}
+
+// shortWeekday reads "sat" and "sun" where an hour or a date stands beside it:
+// not in "sit in the sun".
+func shortWeekday(t *grammar.Text, i int) (any, int) {
+	v, j := t.Match("weekday", i)
+	if j == 0 || len(t.Tokens[i].Text) > 5 {
+		return nil, 0
+	}
+	k := t.Skip(t.Skip(j, "."), ",")
+	if t.Num(k) >= 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
+		return v, j
+	}
+	return nil, 0
+}
+
+// chineseRange reads 周一到周五.
+func chineseRange(t *grammar.Text, i int) (any, int) {
+	j := t.At("周", i)
+	if j == 0 {
+		return nil, 0
+	}
+	week, span, next := weekdayList(t, j, "周几", "zh-list")
+	if !span && !(bits.OnesCount8(week) > 2 && next == j+bits.OnesCount8(week)) { // 周一三五
+		return nil, 0
+	}
+	return week, next
+}
+
+// isoDate reads 2026-11-22, also with slashes or dots.
+func isoDate(t *grammar.Text, i int) (any, int) {
+	y, m, d := t.Num(i), t.Num(i+2), t.Num(i+4)
+	sep := t.Tokens.Text(i + 1)
+	if y < 0 || len(t.Tokens[i].Text) != 4 || m < 0 || d < 0 || sep != t.Tokens.Text(i+3) || sep != "-" && sep != "/" && sep != "." {
+		return nil, 0
+	}
+	for j := i + 1; j < i+5; j++ {
+		if !t.Close(j) {
+			return nil, 0
+		}
+	}
+	p := calendarDay(y, m, d, coming)
+	if p.day != nil {
+		p.day.digits = true
+	}
+	return p, i + 5
+}
+
+// bound reads the time that bounds another one: a day, an hour, or both.
+func bound(t *grammar.Text, i int) (any, int) {
+	g := group{from: i}
+	for j := i; len(g.pieces) < 6; {
+		v, next := t.Match("piece", j)
+		if next == 0 && len(g.pieces) > 0 {
+			if k := t.At("bound-joiner", j); k > 0 {
+				v, next = t.Match("piece", k)
+			}
+		}
+		if next == 0 && len(g.pieces) == 0 {
+			if h, k := hour(t, j); k > 0 && !countsOn(t, k) {
+				c := clock{hour: h.(int), from: j, to: k}
+				if c.hour == 0 || c.hour > 12 {
+					c.style = full
+				}
+				v, next = c.checked(), k
+			}
+		}
+		p, ok := v.(piece)
+		if ok && p.clock != nil && (group{pieces: g.pieces}).has(func(o piece) bool { return o.clock != nil }) {
+			break
+		}
+		if !ok || p.repeat != nil || p.limit != nil || p.shift != nil || p.nag || p.bare || p.asked || p.weak && len(g.pieces) == 0 && p.day == nil {
+			break
+		}
+		p.from, p.to = j, next
+		g.pieces, g.to, j = append(g.pieces, p), next, next
+	}
+	return found(g, g.to)
+}
+
+// runTime reads a time as Find does, and is the place of its tokens.
+func runTime(t *grammar.Text, i int) (any, int) {
+	s := &sentence{Text: t, order: make([]bool, len(t.Tokens))}
+	g, ok := s.run(i)
+	if !ok {
+		return nil, 0
+	}
+	return grammar.Part{From: i, To: g.to}, g.to
+}
+
+// wholeTime is runTime, or an hour that is only a number.
+func wholeTime(t *grammar.Text, i int) (any, int) {
+	if v, j := runTime(t, i); j > 0 {
+		return v, j
+	}
+	_, j := bound(t, i)
+	return found(grammar.Part{From: i, To: j}, j)
+}

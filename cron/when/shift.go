@@ -1,0 +1,112 @@
+package when
+
+import (
+	"time"
+
+	"magpie/cron/calendar"
+)
+
+// begins is a time that only its "from … on" says, of something that comes once.
+func (s *sentence) begins(b bag, l limit) (answer, error) {
+	other, err := s.newBag(l.pieces)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(b.days) > 0 {
+		other.days = append(other.days, b.days...)
+	}
+	if len(other.clocks) == 0 && len(b.clocks) == 0 {
+		return ask("Once, or again and again? Please say how often, as every day at 9", "只提醒一次还是重复？请说清楚多久一次，例如每天9点")
+	}
+	other.clocks = append(other.clocks, b.clocks...)
+	return other.meaning()
+}
+
+// daily says that bounds alone mean every day: "for the next three days at 8".
+func (b *bag) daily() bool {
+	for _, l := range b.limits {
+		if l.kind == lasting && l.span.calendar() || l.kind == until && l.start != nil {
+			return len(b.days) == 0 && b.week == nil && b.span == nil
+		}
+	}
+	return false
+}
+
+// after is a span from now. With an hour it names the day.
+func (b *bag) after() (answer, error) {
+	s := *b.span
+	hours := len(b.clocks) > 0 || b.part != noPart
+	if len(b.days) > 0 || b.week != nil || hours && s.Exact > 0 {
+		return answer{}, invalid("two times at once: a length of time and another one")
+	}
+	if s == (Span{}) {
+		return answer{}, invalid("the length of time must be one second or more")
+	}
+	if s.Months > 12*9999 || s.Days > 366*9999 {
+		return answer{}, invalid("this is too far away")
+	}
+	if hours {
+		return b.moments([]calendar.Date{calendar.On(b.now).Months(s.Months).Add(s.Days)})
+	}
+	t := s.After(b.now).Truncate(time.Second)
+	if !t.After(b.now) {
+		return answer{}, invalid("the length of time must be one second or more")
+	}
+	return sole(Phrase{At: t}), nil
+}
+
+// sometime is "later today": three hours from now, or what is left of the day
+// when less is left.
+func (b *bag) sometime() (answer, error) {
+	t := b.now.Add(3 * time.Hour).Truncate(30 * time.Minute)
+	if last := calendar.On(b.now).At(21, 0, 0, b.zone); t.After(last) {
+		t = last
+	}
+	if !t.After(b.now.Add(10 * time.Minute)) {
+		t = b.now.Add(30 * time.Minute).Truncate(time.Minute)
+	}
+	return sole(Phrase{At: t}), nil
+}
+
+// shifted is so much before or after the time that the rest of the bag says.
+func (b *bag) shifted() (answer, error) {
+	base := *b
+	base.shift = nil
+	if len(b.days) == 0 && len(b.clocks) == 0 && b.part == noPart && b.repeat == nil {
+		return ask("When is it? Please say the hour, as 3pm or tomorrow at 9", "那是几点？请说出时间，例如下午三点、明天9点")
+	}
+	s := *b.shift
+	if b.repeat != nil {
+		return base.shiftedRepeat(s)
+	}
+	if s.calendar() && len(b.days) == 0 && b.week == nil {
+		return ask("Which day is it? Please say the day, as 12 December", "那是哪一天？请说出日期，例如12月12日")
+	}
+	if len(b.clocks) == 0 && b.part == noPart && !s.calendar() {
+		return ask("When is it on that day? Please say the hour", "那天的几点？请说出钟点")
+	}
+	a, err := base.once()
+	if err != nil {
+		return a, err
+	}
+	var kept []Phrase
+	for _, p := range a.phrases {
+		if p.At = s.After(p.At); p.At.After(b.now) {
+			kept = append(kept, p)
+		}
+	}
+	a.phrases = kept
+	return a, nil
+}
+
+// shiftedRepeat moves the hours of what repeats, within their day.
+func (b *bag) shiftedRepeat(s Span) (answer, error) {
+	for i, c := range b.clocks {
+		t := c.hour*60 + c.minute + int(s.Exact/time.Minute)
+		if s.calendar() || t < 0 || t >= 24*60 || c.style != full && c.style != fixed && c.part == noPart {
+			return ask("Please say the time itself, as every monday at 8:45am", "请直接说提醒的时间，例如每周一8:45")
+		}
+		b.clocks[i].hour, b.clocks[i].minute = t/60, t%60
+	}
+	return b.repeating()
+}

@@ -1,0 +1,220 @@
+package when
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"magpie/cron/grammar"
+)
+
+func badZone(format string, args ...any) error {
+	return fmt.Errorf("%w "+format, append([]any{ErrBadZone}, args...)...)
+}
+
+func fixedZone(sign string, hours, minutes, seconds int) *time.Location {
+	return time.FixedZone(fmt.Sprintf("UTC%s%02d:%02d", sign, hours, minutes), seconds)
+}
+
+func loadZone(name string) piece {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return piece{err: badZone("%.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", name)}
+	}
+	return piece{zone: zone}
+}
+
+// Zone returns the time zone of a name: one of the IANA database, in any case
+// of letters, a place that people name ("tokyo", 北京), an offset such as UTC+8,
+// or "Local" for that of the host. The result's String is such a name again.
+// The error wraps ErrBadZone.
+func Zone(name string) (*time.Location, error) {
+	name = strings.TrimSpace(name)
+	if name == "" { // which LoadLocation takes for UTC
+		return nil, badZone(": none is named")
+	}
+	p := loadZone(name)
+	if p.err == nil {
+		return p.zone, nil
+	}
+	t := theGrammar().Read(name)
+	for _, category := range []string{"zone-name", "zone", "zh-zone"} {
+		if v, j := t.Match(category, 0); j > 0 && j == len(t.Tokens) {
+			if z := v.(piece); z.zone != nil {
+				return z.zone, nil
+			}
+		}
+	}
+	if v, j := t.Match("zone-place", 0); j > 0 && j == len(t.Tokens) {
+		if z := loadZone(v.(string)); z.err == nil {
+			return z.zone, nil
+		}
+	}
+	return nil, p.err
+}
+
+// title writes a word as the names of zones do: New_York, Port_of_Spain.
+func title(name string) string {
+	if name == "gmt" || name == "utc" {
+		return strings.ToUpper(name)
+	}
+	parts := strings.Split(name, "_")
+	for i, p := range parts {
+		if p != "" && p != "of" && p != "es" {
+			parts[i] = strings.ToUpper(p[:1]) + p[1:]
+		}
+	}
+	return strings.Join(parts, "_")
+}
+
+// strangeZone is the error for two words at i, beside a time, that are written
+// as the name of a zone and are none: Mars/Phobos, asai/shanghai. "and/or",
+// "CI/CD" and "he/she" are not written so.
+func (s *sentence) strangeZone(i int) error {
+	if i < 0 || i+2 >= len(s.Tokens) || !s.Is(i+1, "/") || !s.Close(i+1) || !s.Close(i+2) || s.Tokens[i].Kind != grammar.Word || s.Tokens[i+2].Kind != grammar.Word {
+		return nil
+	}
+	a, b := s.Tokens[i], s.Tokens[i+2]
+	if !(titled(a.Raw) && titled(b.Raw)) && !nearZone(a.Text, b.Text) {
+		return nil
+	}
+	end := i + 3
+	for s.Is(end, "/") && s.Close(end) && s.Close(end+1) && s.Tokens[end+1].Kind == grammar.Word {
+		end += 2
+	}
+	return loadZone(s.Cut(i, end)).err
+}
+
+// titled says that a word is written as in the name of a zone: Mars, not MARS.
+func titled(s string) bool {
+	for i, r := range s {
+		if i == 0 && !unicode.IsUpper(r) {
+			return false
+		}
+		if unicode.IsLower(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// nearZone says that the area is a misspelled one that has this place.
+func nearZone(area, place string) bool {
+	if len(area) > 12 {
+		return false
+	}
+	for known := range strings.FieldsSeq(zoneAreas) {
+		if len(known) > 3 && grammar.Edits(area, known) <= 2 {
+			if _, err := time.LoadLocation(title(known) + "/" + title(place)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// zoneAreas are the first words of the names of zones.
+const zoneAreas = " africa america antarctica arctic asia atlantic australia brazil canada chile etc europe indian mexico pacific us "
+
+// offset reads what stands behind an ISO time: Z, +08:00, -0500. A minus needs
+// the T before the time: 15:00-16:00 is not an offset.
+func offset(t *grammar.Text, i int) (any, int) {
+	if !t.Close(i) || t.Num(i-1) < 0 {
+		return nil, 0
+	}
+	if t.Is(i, "z") {
+		return piece{zone: time.FixedZone("UTC+00:00", 0), offset: true}, i + 1
+	}
+	if t.Is(i, "-") && !afterT(t, i) || !t.Is(i-2, ":", ".") {
+		return nil, 0
+	}
+	zone, j := offsetZone(t, i)
+	return found(piece{zone: zone, offset: true}, j)
+}
+
+// afterT looks for the T of an ISO time that ends before i.
+func afterT(t *grammar.Text, i int) bool {
+	for j := i - 1; j > i-9 && t.Close(j); j-- {
+		if t.Is(j, "t") {
+			return true
+		}
+	}
+	return false
+}
+
+// offsetZone reads +08:00, +0800 or +8 as a zone of that name.
+func offsetZone(t *grammar.Text, i int) (*time.Location, int) {
+	sign := t.Tokens.Text(i)
+	hours := t.Num(i + 1)
+	if sign != "+" && sign != "-" || hours < 0 || !t.Close(i+1) {
+		return nil, 0
+	}
+	minutes, j := 0, i+2
+	switch digits := len(t.Tokens[i+1].Text); {
+	case digits == 4:
+		hours, minutes = hours/100, hours%100
+	case digits > 2:
+		return nil, 0
+	case t.Is(j, ":") && t.Close(j) && t.Close(j+1) && t.Num(j+1) >= 0:
+		minutes, j = t.Num(j+1), j+2
+	}
+	if hours > 14 || minutes > 59 {
+		return nil, 0
+	}
+	seconds := hours*3600 + minutes*60
+	if sign == "-" {
+		seconds = -seconds
+	}
+	return fixedZone(sign, hours, minutes, seconds), j
+}
+
+// zoneName reads Asia/Shanghai, UTC, UTC+08:00, also in parentheses.
+func zoneName(t *grammar.Text, i int) (any, int) {
+	open := t.Is(i, "(")
+	if open {
+		i++
+	}
+	p, j := zoneWords(t, i)
+	if j == 0 && open && i < len(t.Tokens) && t.Tokens[i].Kind == grammar.Word { // (CET)
+		if p = loadZone(t.Tokens[i].Raw); p.err == nil {
+			j = i + 1
+		}
+	}
+	if j > 0 && open {
+		if !t.Is(j, ")") {
+			return nil, 0
+		}
+		j++
+	}
+	return found(p, j)
+}
+
+func zoneWords(t *grammar.Text, i int) (piece, int) {
+	if t.Is(i, "utc", "gmt") {
+		if zone, j := offsetZone(t, i+1); j > 0 && t.Close(i+1) {
+			return piece{zone: zone, offset: true}, j
+		}
+		if t.Is(i+1, "+", "-") && t.Close(i+1) && t.Close(i+2) && t.Num(i+2) >= 0 {
+			return piece{err: badZone("%s%s%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", t.Tokens[i].Raw, t.Tokens[i+1].Raw, t.Tokens[i+2].Raw)}, i + 3
+		}
+		return piece{zone: time.UTC}, t.Skip(i+1, "time", "时间")
+	}
+	if i >= len(t.Tokens) || t.Tokens[i].Kind != grammar.Word || !t.Is(i+1, "/") || !t.Close(i+1) || !strings.Contains(zoneAreas, " "+t.Tokens[i].Text+" ") {
+		return piece{}, 0
+	}
+	j := i + 1
+	name, raw := title(t.Tokens[i].Text), t.Tokens[i].Raw
+	for t.Is(j, "/", "-", "+") && t.Close(j) && t.Close(j+1) && t.Tokens[j+1].Kind != grammar.Mark {
+		name += t.Tokens[j].Text + title(t.Tokens[j+1].Text)
+		raw += t.Tokens[j].Text + t.Tokens[j+1].Raw
+		j += 2
+	}
+	if p := loadZone(raw); p.err == nil {
+		return p, j
+	}
+	if p := loadZone(name); p.err == nil || !t.Is(i, "us", "indian") || titled(t.Tokens[i].Raw) {
+		return p, j
+	}
+	return piece{}, 0 // us/them
+}
