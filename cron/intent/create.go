@@ -1,0 +1,146 @@
+package intent
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+
+	"magpie/cron/grammar"
+	"magpie/cron/when"
+)
+
+// noted says that a message without "remind me" notes something to come: a few
+// words and a time, without a subject that does it.
+func noted(t *grammar.Text) bool {
+	n := 0
+	for i, tok := range t.Tokens {
+		if tok.Kind != grammar.Mark {
+			n++
+		}
+		if t.At("subject", i) > 0 && !spoken(t, i) || strings.ContainsAny(tok.Text, "\"“") {
+			return false
+		}
+	}
+	return n <= 24
+}
+
+// create reads a new reminder.
+func create(text string, t *grammar.Text, c Context, asked int) Intent {
+	if asked >= 0 && !c.Command && refused(t, asked) {
+		return Intent{}
+	}
+	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0}
+	all, err := found(text, t, asked, c)
+	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
+		q := &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
+		if len(unsure.Choices) == 0 {
+			q.Missing = MissSense
+		} else {
+			in.Text = unsure.Choices[0].Rest
+		}
+		if asked < 0 && !c.Command {
+			return Intent{}
+		}
+		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: q}
+	}
+	switch {
+	case errors.Is(err, when.ErrNone) && asked < 0:
+		return Intent{}
+	case errors.Is(err, when.ErrNone) && !c.Command && t.At("weak-ask", asked) > 0:
+		return Intent{}
+	case errors.Is(err, when.ErrNone):
+		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(text)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+	case err != nil && asked < 0 && !c.Command:
+		return Intent{}
+	case err != nil:
+		return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
+	}
+	in.Times, in.Text = all, all[0].Rest
+	if all[0].Nag > 0 {
+		in.Nag = all[0].Nag
+	}
+	if in.Text == "" && !in.Timer {
+		if asked < 0 && !c.Command {
+			return Intent{}
+		}
+		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
+	}
+	if asked < 0 && !c.Command && (!letters(in.Text) || !all[0].Exact) {
+		return Intent{}
+	}
+	return in
+}
+
+// found reads the times. Of several sentences the one that asks is enough when
+// it says all.
+func found(text string, t *grammar.Text, asked int, c Context) ([]when.Phrase, error) {
+	if asked >= 0 {
+		i, j := asked, asked
+		for i > 0 && !stops(t, i-1) {
+			i--
+		}
+		for j < len(t.Tokens) && !stops(t, j) {
+			j++
+		}
+		if i > 0 || j < len(t.Tokens) {
+			all, err := when.FindAll(t.Cut(i, j), c.Now, c.Zone)
+			if err == nil && all[0].Rest != "" && asks(theGrammar().Read(t.Cut(j, len(t.Tokens)))) < 0 {
+				return all, nil
+			}
+		}
+	}
+	if t.Source == text {
+		return when.FindIn(t, c.Now, c.Zone)
+	}
+	return when.FindAll(text, c.Now, c.Zone)
+}
+
+// stops says that a sentence ends with the token.
+func stops(t *grammar.Text, i int) bool {
+	switch tok := t.Tokens[i]; tok.Text {
+	case "。", "！", "？", "!", "?":
+		return true
+	case ".":
+		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1
+	}
+	return false
+}
+
+func letters(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+
+// bare is what a message without a time asks to be reminded of.
+func bare(text string) string {
+	p, err := when.Find("in 1 minute, "+text, time.Unix(0, 0), nil)
+	if err != nil {
+		return ""
+	}
+	return p.Rest
+}
+
+// refused says that words that ask for a reminder stand in a sentence that does
+// not: "my wife reminds me", "he said remind me", "don't remind me".
+func refused(t *grammar.Text, asked int) bool {
+	if asked == 0 || onlyTimes(t, asked) || t.At("shift", 0) > 0 {
+		return t.At("no-object", asked) > 0
+	}
+	for i := range asked {
+		if t.At("refuses", i) > 0 && !clauseBetween(t, i, asked) {
+			return true
+		}
+	}
+	if t.Tokens[asked].Kind == grammar.Han {
+		return false
+	}
+	return !clause(t, asked)
+}
+
+// clauseBetween says that a sentence ends between two tokens.
+func clauseBetween(t *grammar.Text, i, j int) bool {
+	for ; i < j; i++ {
+		if t.Tokens[i].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[i].Text, ".!;。！；") {
+			return true
+		}
+	}
+	return false
+}
