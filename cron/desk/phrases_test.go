@@ -231,6 +231,7 @@ func full(at string) string {
 // times are the next times of a job, on the wall.
 func (w *world) times(j cron.Job, n int) (all []string) {
 	at := w.now
+	first, _ := cron.Next(j, at)
 	for range n {
 		next, err := cron.Next(j, at)
 		if err != nil || next.IsZero() {
@@ -240,7 +241,6 @@ func (w *world) times(j cron.Job, n int) (all []string) {
 		j.LastSlot, at = next, next
 	}
 	if j.Nag > 0 && len(all) == 1 {
-		first, _ := cron.Next(j, w.now)
 		for k := 1; k < n; k++ {
 			all = append(all, first.Add(time.Duration(k)*j.Nag).In(w.ann.Zone).Format("2006-01-02T15:04:05"))
 		}
