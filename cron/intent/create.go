@@ -11,14 +11,17 @@ import (
 )
 
 // noted says that a message without "remind me" notes something to come: a few
-// words and a time, without a subject that does it.
+// words and a time, without a subject that does it, or one that has to do it.
 func noted(t *grammar.Text) bool {
 	n := 0
-	for i, tok := range t.Tokens {
+	for i := 0; i < len(t.Tokens); i++ {
+		tok := t.Tokens[i]
 		if tok.Kind != grammar.Mark {
 			n++
 		}
-		if t.At("subject", i) > 0 && !spoken(t, i) || strings.ContainsAny(tok.Text, "\"“") {
+		if j := t.At("wish", i); j > 0 {
+			i = j - 1
+		} else if t.At("subject", i) > 0 && !spoken(t, i) || strings.ContainsAny(tok.Text, "\"“") {
 			return false
 		}
 	}
@@ -27,10 +30,18 @@ func noted(t *grammar.Text) bool {
 
 // create reads a new reminder.
 func create(text string, t *grammar.Text, c Context, asked int) Intent {
-	if asked >= 0 && !c.Command && refused(t, asked) {
-		return Intent{}
+	if asked >= 0 && !c.Command {
+		if refused(t, asked) {
+			return Intent{}
+		}
+		if t.Tokens[asked].Kind != grammar.Han && !leads(t, asked) { // "pasta timer 9 min"
+			if !noted(t) {
+				return Intent{}
+			}
+			asked = -1
+		}
 	}
-	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0}
+	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0 || strings.ContainsAny(text, "⏰⏱⏲⏳⌛")}
 	all, err := found(text, t, asked, c)
 	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
 		q := &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
@@ -39,7 +50,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		} else {
 			in.Text = unsure.Choices[0].Rest
 		}
-		if asked < 0 && !c.Command {
+		if asked < 0 && !c.Command && (!letters(in.Text) || !unsure.Choices[0].Exact) {
 			return Intent{}
 		}
 		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: q}
@@ -60,13 +71,13 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	if all[0].Nag > 0 {
 		in.Nag = all[0].Nag
 	}
-	if in.Text == "" && !in.Timer {
+	if in.Text == "" && !in.Timer  {
 		if asked < 0 && !c.Command {
 			return Intent{}
 		}
 		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
 	}
-	if asked < 0 && !c.Command && (!letters(in.Text) || !all[0].Exact) {
+	if asked < 0 && !c.Command && (!letters(in.Text) && !in.Timer || !all[0].Exact) {
 		return Intent{}
 	}
 	return in
@@ -77,7 +88,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 func found(text string, t *grammar.Text, asked int, c Context) ([]when.Phrase, error) {
 	if asked >= 0 {
 		i, j := asked, asked
-		for i > 0 && !stops(t, i-1) {
+		for i > 0 && !stops(t, i-1) && !t.Is(i-1, "so") {
 			i--
 		}
 		for j < len(t.Tokens) && !stops(t, j) {
@@ -102,7 +113,7 @@ func stops(t *grammar.Text, i int) bool {
 	case "。", "！", "？", "!", "?":
 		return true
 	case ".":
-		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1
+		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && (t.At("ask-verb", i+1) > 0 || t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1)
 	}
 	return false
 }
@@ -119,7 +130,7 @@ func bare(text string) string {
 }
 
 // refused says that words that ask for a reminder stand in a sentence that does
-// not: "my wife reminds me", "he said remind me", "don't remind me".
+// not: "he said remind me", "don't remind me".
 func refused(t *grammar.Text, asked int) bool {
 	if asked == 0 || onlyTimes(t, asked) || t.At("shift", 0) > 0 {
 		return t.At("no-object", asked) > 0
@@ -129,16 +140,32 @@ func refused(t *grammar.Text, asked int) bool {
 			return true
 		}
 	}
-	if t.Tokens[asked].Kind == grammar.Han {
-		return false
+	return false
+}
+
+// leads says that the clause begins with the words that ask: nothing stands
+// before them in it but times and politeness.
+func leads(t *grammar.Text, asked int) bool {
+	for i := asked; i >= 0; i-- {
+		if i > 0 && t.At("clause-mark", i-1) != i {
+			continue
+		}
+		j := i
+		for k := 1; j < asked && k > 0; {
+			k = max(t.At("run", j), t.At("order", j), t.At("joiner", j), t.At("clause-mark", j))
+			j = max(j, k)
+		}
+		if j >= asked {
+			return true
+		}
 	}
-	return !clause(t, asked)
+	return false
 }
 
 // clauseBetween says that a sentence ends between two tokens.
 func clauseBetween(t *grammar.Text, i, j int) bool {
 	for ; i < j; i++ {
-		if t.Tokens[i].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[i].Text, ".!;。！；") {
+		if t.Tokens[i].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[i].Text, ".!;。！；") || t.Is(i, "so", "but") {
 			return true
 		}
 	}

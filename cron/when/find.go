@@ -115,7 +115,7 @@ func (s *sentence) cut() int {
 // not.
 func (s *sentence) firstAsk() int {
 	for i := range s.Tokens {
-		if max(s.At("ask-verb", i), s.At("zh-ask-verb", i)) > 0 {
+		if s.order[i] && max(s.At("ask-verb", i), s.At("zh-ask-verb", i)) > 0 {
 			return i
 		}
 	}

@@ -46,6 +46,7 @@ func readers() map[string]grammar.Reader {
 		"周几s":             {Read: func(t text, i int) (any, int) { return listed(t, i, "周几", "zh-list") }, Like: "周几"},
 		"周几-range":        {Read: chineseRange, Like: "周"},
 		"time":            {Read: bound, At: english, Like: "piece"},
+		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
 		"run":             {Read: runTime},
 		"when":            {Read: wholeTime},
 	}
@@ -195,6 +196,16 @@ func bound(t *grammar.Text, i int) (any, int) {
 		g.pieces, g.to, j = append(g.pieces, p), next, next
 	}
 	return found(g, g.to)
+}
+
+// beforeTimer reads the "a" of "a pizza timer".
+func beforeTimer(t *grammar.Text, i int) (any, int) {
+	for j := i + 1; j < i+8 && t.Is(i, "a", "an", "my", "the", "another"); j++ {
+		if t.At("timer-noun", j) > 0 {
+			return true, i + 1
+		}
+	}
+	return nil, 0
 }
 
 // runTime reads a time as Find does, and is the place of its tokens.

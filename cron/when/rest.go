@@ -9,10 +9,20 @@ import (
 )
 
 // rest is what is left when the times and the words around them are taken
-// away.
+// away. What stands before "remind me" is only told when something stands
+// behind it: "my exam is at 9, remind me an hour before to eat".
 func (s *sentence) rest(chosen []group) string {
+	if k := s.firstAsk(); k > 0 && (s.Tokens[k].Kind != grammar.Han || s.Tokens[k-1].Kind == grammar.Mark) {
+		if text := s.restFrom(k, chosen); text != "" {
+			return text
+		}
+	}
+	return s.restFrom(0, chosen)
+}
+
+func (s *sentence) restFrom(i int, chosen []group) string {
 	text := ""
-	for i := 0; i < len(s.Tokens); {
+	for i < len(s.Tokens) {
 		if s.taken(chosen, i) {
 			i++
 			continue
@@ -69,7 +79,7 @@ func (s *sentence) tail(i, j int) int {
 	for ; i < j; j-- {
 		t := s.Tokens[j-1]
 		switch {
-		case s.order[j-1] && (end || s.At("order", j-1) > 0 || j-1 > i):
+		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
 		case t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",;:，；：、-–—"):
 		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "在", "于", "和", "每", "到", "the"):
 		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):

@@ -51,7 +51,7 @@ func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 	s := &sentence{Text: t, now: now.In(zone), zone: zone}
 	s.order = make([]bool, len(s.Tokens))
 	for i := 0; i < len(s.Tokens); i++ {
-		if j := s.At("order", i); j > 0 {
+		if j := s.At("order", i); j > 0 && !(s.Is(i-1, "to") && !s.order[i-1] && s.At("ask-weak", i) == j) {
 			for k := i; k < j; k++ {
 				s.order[k] = true
 			}
@@ -110,11 +110,9 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	}
 	p := v.(piece)
 	p.from, p.to = i, next
-	if l := p.limit; first && l != nil && l.kind == lasting && i > 0 && s.At("timer-noun", i-1) == i { // a timer for 10 minutes
-		p.limit, p.span = nil, &l.span
-	}
 	if first {
-		if p.weak || p.bare && !s.beginning(i) || p.offset {
+		listed := p.span != nil && (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.timers()
+		if p.weak || p.bare && !s.beginning(i) && !listed || p.offset {
 			return piece{}, 0
 		}
 		return p, next
@@ -124,6 +122,16 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
+}
+
+// timers says that the sentence asks for timers.
+func (s *sentence) timers() bool {
+	for i := range s.Tokens {
+		if s.order[i] && s.At("timer-noun", i) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // inside says that the token stands inside of a name, as the 1 of q1x0z.
