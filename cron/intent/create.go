@@ -71,7 +71,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	if all[0].Nag > 0 {
 		in.Nag = all[0].Nag
 	}
-	if in.Text == "" && !in.Timer  {
+	if in.Text == "" && !in.Timer {
 		if asked < 0 && !c.Command {
 			return Intent{}
 		}
@@ -147,7 +147,7 @@ func refused(t *grammar.Text, asked int) bool {
 // before them in it but times and politeness.
 func leads(t *grammar.Text, asked int) bool {
 	for i := asked; i >= 0; i-- {
-		if i > 0 && t.At("clause-mark", i-1) != i {
+		if i > 0 && t.At("clause-mark", i-1) != i && !(i == asked && spoken(t, i-1)) {
 			continue
 		}
 		j := i

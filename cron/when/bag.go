@@ -48,6 +48,9 @@ func invalid(format string, args ...any) error {
 
 // newBag sorts the pieces. Two that exclude each other are an error.
 func (s *sentence) newBag(pieces []piece) (*bag, error) {
+	if i := slices.IndexFunc(pieces, func(p piece) bool { return p.shift != nil && p.part != noPart }); i >= 0 { // the night before
+		pieces = append(unhoured(pieces), piece{part: pieces[i].part})
+	}
 	g := group{pieces: pieces}
 	if err := g.failed(); err != nil {
 		return nil, err
@@ -87,9 +90,38 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 			return nil, invalid("two ways to repeat at once; make one reminder for each")
 		}
 	}
+	b.takeHour(&g)
 	b.clocks = g.clocks()
 	b.now = s.now.In(b.zone)
 	return b, nil
+}
+
+// takeHour gives the hour of a bound of days to the times that it bounds, where
+// they have none: every thursday, starting tomorrow at 6pm.
+func (b *bag) takeHour(g *group) {
+	if b.repeat != nil && b.repeat.freq == spaced || g.names()&hasHour != 0 {
+		return
+	}
+	for i := range b.limits {
+		l := &b.limits[i]
+		if !(l.kind == since && b.repeat != nil || l.kind == until && l.start != nil) {
+			continue
+		}
+		g.pieces = append(slices.Clone(g.pieces), l.pieces...)
+		if l.pieces = unhoured(l.pieces); (group{pieces: l.pieces}).names() == 0 {
+			b.limits = slices.Delete(b.limits, i, i+1)
+			return
+		}
+	}
+}
+
+// unhoured are the pieces without their hours.
+func unhoured(pieces []piece) []piece {
+	pieces = slices.Clone(pieces)
+	for i := range pieces {
+		pieces[i].clock, pieces[i].more, pieces[i].part = nil, nil, noPart
+	}
+	return pieces
 }
 
 // clocks are the hours with the part of the day that belongs to each: the one

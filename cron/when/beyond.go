@@ -23,7 +23,7 @@ func (s *sentence) beyond(chosen, all []group) error {
 		if j := s.lone(g); j > 0 {
 			return s.unclear(g.to, j)
 		}
-		if j := s.dangling(g); j > 0 && !g.has(func(p piece) bool { return p.shift != nil }) && !chosen[0].has(func(p piece) bool { return p.shift != nil }) {
+		if j := s.dangling(g); j > 0 && !g.shifts() && !chosen[0].shifts() {
 			return s.unclear(g.to, j)
 		}
 		if i := s.leading(g); i >= 0 && !s.taken(chosen, i) {
@@ -126,7 +126,7 @@ func (s *sentence) dangling(g group) int {
 		switch {
 		case s.Is(j, "not") || t.Kind == grammar.Number && j == g.to:
 			return 0
-		case s.Is(j, "to") && j > g.to:
+		case s.Is(j, "to") && j > g.to && (s.Is(j-1, "time", "zone") || s.At("number", j-1) == j):
 			return j
 		case s.order[j] || t.Kind == grammar.Han || t.Kind == grammar.Mark || s.At("link", j) > 0:
 			return 0

@@ -37,7 +37,10 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 	for i := range a.phrases {
 		p := &a.phrases[i]
 		p.From, p.To = s.Tokens[g.from].From, s.Tokens[g.to-1].To
-		p.Rest, p.Nag, p.Exact = rest, nag, (g.names()&hasHour != 0 || g.has(func(p piece) bool { return p.span != nil && !p.vague })) && s.edge(groups[0])
+		p.Rest, p.Nag, p.Exact = rest, nag, s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
+			return p.span != nil && !p.vague || p.limit != nil && (group{pieces: p.limit.pieces}).names()&hasHour != 0 ||
+				p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
+		}))
 		for k := range p.And {
 			p.And[k].Rest, p.And[k].From, p.And[k].To, p.And[k].Nag = rest, p.From, p.To, nag
 		}
@@ -139,6 +142,12 @@ func clauses(pieces []piece) (all [][]piece) {
 
 func (p piece) isDay() bool { return p.day != nil || p.week != nil || p.repeat != nil }
 
+// open says that a repetition does not tell its days: every week.
+func (p piece) open() bool {
+	r := p.repeat
+	return r != nil && (r.freq == weekly || r.freq == monthly) && r.week == 0 && len(r.numbers) == 0
+}
+
 func (p piece) isHour() bool { return p.clock != nil || p.more != nil }
 
 // endsBefore says that a new clause begins with the piece.
@@ -147,7 +156,7 @@ func (c clause) endsBefore(p piece) bool {
 	switch {
 	case p.span != nil && !p.vague && p.listed:
 		return len(c.more) > 0 && c.more[0].span != nil
-	case whole && p.isDay() && (p.listed || c.days[0].from < c.hours[0].from):
+	case whole && p.isDay() && !p.open() && (p.listed || c.days[0].from < c.hours[0].from):
 		return true
 	}
 	return whole && p.isHour() && c.hours[0].from < c.days[0].from
@@ -208,9 +217,10 @@ func (c clause) rows() (all [][]piece) {
 // repeat.
 func eachDay(days []piece) (all [][]piece) {
 	for i, p := range days {
-		apart := i > 0 && p.repeat == nil && days[0].repeat == nil && p.day != nil && days[i-1].day != nil &&
-			(p.listed || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
-		if apart && p.day.kind == weekday && p.day.n == coming && days[i-1].day.kind == weekday {
+		apart := i > 0 && p.listed && p.repeat != nil && p.part != noPart && days[i-1].repeat != nil && days[i-1].part != noPart ||
+			i > 0 && p.repeat == nil && days[0].repeat == nil && p.day != nil && days[i-1].day != nil &&
+				(p.listed || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
+		if apart && p.day != nil && p.day.kind == weekday && p.day.n == coming && days[i-1].day.kind == weekday && p.repeat == nil {
 			d := *p.day
 			d.n = days[i-1].day.n
 			p.day = &d

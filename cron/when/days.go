@@ -72,7 +72,20 @@ var dayActions = map[string]grammar.Action{
 	"day-part": func(a grammar.Args) any {
 		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partNames[a.Word(1)]}
 	},
-	"day-before": func(a grammar.Args) any { s := Span{Days: -a.Num(0, 1)}; return piece{shift: &s} },
+	"day-before": func(a grammar.Args) any {
+		s := Span{Days: -a.Num(0, 1)}
+		return piece{shift: &s, part: partNames[a.Word(1)]}
+	},
+	"day-later": func(a grammar.Args) any { // two weeks from tomorrow
+		s, p := a.Arg(0).(Span), a.Arg(1).(piece)
+		if p.day == nil || s.Months != 0 || s.Exact != 0 {
+			return nil
+		}
+		d := *p.day
+		d.early -= s.Days
+		p.day = &d
+		return p
+	},
 	"day-before-night": func(grammar.Args) any {
 		s := Span{Days: -1}
 		return piece{shift: &s, part: evening, weak: true}

@@ -140,6 +140,20 @@ func (g group) bound() bool {
 	return !g.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
 }
 
+// eventOf says that the time is of the event that a shift names: 40 minutes
+// before my 7pm dinner, two hours before dinner at seven.
+func (s *sentence) eventOf(shift, g group) bool {
+	for i := shift.to; i < g.from; i++ {
+		if s.order[i] || s.Is(i, "to") || s.Tokens[i].Kind != grammar.Word {
+			return false
+		}
+	}
+	return shift.to <= g.from && (s.At("noun-before", shift.to) > 0 || g.from < shift.to+5 && !g.repeats())
+}
+
+// shifts says that the group is so much before or after another time.
+func (g group) shifts() bool { return g.has(func(p piece) bool { return p.shift != nil }) }
+
 // both reads the two parts of a sentence. What the second does not say of its
 // day is that of the first.
 func (s *sentence) both(cut int) (Phrase, error) {
@@ -201,7 +215,7 @@ func (s *sentence) meant(g group, all []group) bool {
 		return true
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
-		return o.repeats() || g.has(func(p piece) bool { return p.shift != nil }) && o.from != g.from
+		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
 	})
 }
 
@@ -227,11 +241,12 @@ func (s *sentence) choose(all []group) []group {
 	}
 	g := all[best]
 	chosen := []group{g}
+	shifted := slices.ContainsFunc(all, group.shifts)
 	for i, other := range all {
 		if i == best {
 			continue
 		}
-		if other.bound() && s.bounding(g, other) || s.edge(other) && completes(g, other) || g.has(func(p piece) bool { return p.shift != nil }) && g.names() == 0 {
+		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && s.eventOf(other, g) {
 			chosen = append(chosen, other)
 		}
 	}
@@ -253,11 +268,11 @@ func (s *sentence) bounding(g, bounds group) bool {
 // completes says that one group names the day and the other the hour.
 func completes(g, other group) bool {
 	a, b := g.names(), other.names()
-	open := func(g group) bool {
-		return g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == weekly && p.repeat.week == 0 })
-	}
+	open := func(g group) bool { return g.has(func(p piece) bool { return p.open() && p.repeat.freq == weekly }) }
 	weekDay := func(g group) bool {
-		return g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday && p.day.n == coming })
+		return g.has(func(p piece) bool {
+			return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
+		})
 	}
 	if open(g) && weekDay(other) || weekDay(g) && open(other) { // "biweekly to … on friday"
 		return true

@@ -81,6 +81,12 @@ func (c clock) readings(work bool, near func(int) bool) []int {
 	p, other := c.part, (c.hour+12)%24
 	switch {
 	case c.style == fixed:
+		if h, ok := p.hour(c.hour); p == noPart || ok && h%24 == c.hour%24 {
+			return []int{h}
+		}
+		if h, ok := p.hour(other); ok && h%24 == other { // tomorrow morning at 9pm
+			return []int{h, c.hour}
+		}
 		return []int{c.hour}
 	case c.style == midnight && p == evening:
 		return []int{24}

@@ -99,7 +99,7 @@ func weekdayList(t *grammar.Text, i int, category, joiner string) (week uint8, s
 		}
 		day := v.(int)
 		week |= 1 << day
-		next = j
+		next, span = j, span || next > 0 && t.Is(i-1, "/") // mon/wed/fri
 		if k := t.At("range-to", j); k > 0 {
 			k = t.After("every", t.After("周", k))
 			if v, l := t.Match(category, k); l > 0 {

@@ -11,10 +11,9 @@ import (
 // repeating is a time that comes again.
 func (b *bag) repeating() (answer, error) {
 	b.leaveOut()
+	b.within()
 	r := b.repeat
 	switch {
-	case b.week != nil:
-		return answer{}, invalid("a repetition and one week at once")
 	case r.often > 0:
 		return b.often()
 	case b.limited(window) != nil:
@@ -34,6 +33,23 @@ func (b *bag) repeating() (answer, error) {
 		return a, err
 	}
 	return b.withHours(days, b.repeatHours())
+}
+
+// within bounds what repeats to the one day or week that is said besides: every
+// day next week, every hour from 1 to 5 today.
+func (b *bag) within() {
+	one := piece{week: b.week}
+	switch often := b.limited(window) != nil || b.repeat.freq == spaced; {
+	case b.week != nil && len(b.days) == 0:
+	case often && len(b.days) == 1 && (b.days[0].kind == inDays || b.days[0].kind == weekday):
+		one, b.days = onDay(b.days[0]), nil
+	default:
+		return
+	}
+	b.week = nil
+	if b.limited(until) == nil {
+		b.limits = append(slices.Clone(b.limits), limit{kind: until, pieces: []piece{one}, start: []piece{one}})
+	}
 }
 
 // withHours are the phrases of the readings of days and hours.

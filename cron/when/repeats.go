@@ -92,7 +92,14 @@ var repeatActions = map[string]grammar.Action{
 	},
 	"lunar-both": func(grammar.Args) any { return repeated(repeat{freq: monthly, lunar: true, numbers: []int{1, 15}}) },
 	"quarter-day": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, every: 3, numbers: []int{a.Num(0, 1)}})
+		r := repeat{freq: monthly, months: "1,4,7,10", numbers: []int{a.Num(0, 1)}}
+		if r.numbers[0] == lastDay {
+			r.months = "3,6,9,12"
+		}
+		return repeated(r)
+	},
+	"quarter-nth": func(a grammar.Args) any {
+		return repeated(repeat{freq: monthly, months: "1,4,7,10", nth: a.Num(0, 1), week: bit(a, 1)})
 	},
 	"yearly": func(a grammar.Args) any {
 		p, _ := a.Arg(0).(piece)
@@ -210,8 +217,13 @@ var limitActions = map[string]grammar.Action{
 		return limited(limit{kind: except, week: week})
 	},
 	"except-ends": func(grammar.Args) any { return limited(limit{kind: except, week: weekends}) },
-	"except-time": func(a grammar.Args) any { return limited(limit{kind: except, pieces: a.Arg(0).(group).pieces}) },
-	"rest-of":     func(a grammar.Args) any { return restOf(a) },
+	"except-time": func(a grammar.Args) any {
+		if g := a.Arg(0).(group); g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {
+			return nil // every weekday except friday, at 8am
+		}
+		return limited(limit{kind: except, pieces: a.Arg(0).(group).pieces})
+	},
+	"rest-of": func(a grammar.Args) any { return restOf(a) },
 }
 
 func limited(l limit) piece { return piece{limit: &l} }

@@ -12,23 +12,37 @@ import (
 // away. What stands before "remind me" is only told when something stands
 // behind it: "my exam is at 9, remind me an hour before to eat".
 func (s *sentence) rest(chosen []group) string {
-	if k := s.firstAsk(); k > 0 && (s.Tokens[k].Kind != grammar.Han || s.Tokens[k-1].Kind == grammar.Mark) {
-		if text := s.restFrom(k, chosen); text != "" {
+	all := len(s.Tokens)
+	for _, g := range chosen {
+		if !g.shifts() || s.Tokens[g.from].Kind == grammar.Han {
+			continue
+		}
+		for k := g.to; k < all; k++ {
+			if s.Is(k, "to") && s.At("noun-before", k+1) == 0 && s.At("zone-place", k+1) == 0 && k+1 < all && !s.taken(chosen, k+1) && s.Tokens[k+1].Raw == s.Tokens[k+1].Text {
+				return s.between(k, all, chosen)
+			}
+		}
+		if text := s.between(0, g.from, chosen); text != "" {
 			return text
 		}
 	}
-	return s.restFrom(0, chosen)
+	if k := s.firstAsk(); k > 0 && (s.Tokens[k].Kind != grammar.Han || s.Tokens[k-1].Kind == grammar.Mark) {
+		if text := s.between(k, all, chosen); text != "" {
+			return text
+		}
+	}
+	return s.between(0, all, chosen)
 }
 
-func (s *sentence) restFrom(i int, chosen []group) string {
+func (s *sentence) between(i, end int, chosen []group) string {
 	text := ""
-	for i < len(s.Tokens) {
+	for i < end {
 		if s.taken(chosen, i) {
 			i++
 			continue
 		}
 		j := i
-		for j < len(s.Tokens) && !s.taken(chosen, j) {
+		for j < end && !s.taken(chosen, j) {
 			j++
 		}
 		text = joined(text, s.trim(i, j))
@@ -82,6 +96,7 @@ func (s *sentence) tail(i, j int) int {
 		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
 		case t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",;:，；：、-–—"):
 		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "在", "于", "和", "每", "到", "the"):
+		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me
 		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
 		default:
 			return j
