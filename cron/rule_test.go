@@ -25,7 +25,7 @@ func TestRuleIsCheckedAndWrittenOneWay(t *testing.T) {
 	s, _ := testStore(t, nil)
 	for text, want := range map[string]string{
 		"RRULE:FREQ=DAILY": "DTSTART",
-		"DTSTART:20261121T100000\nRRULE:FREQ=DAILY;BYHOUR=25":                 "0 to 23",
+		"DTSTART:20261121T100000\nRRULE:FREQ=DAILY;BYHOUR=25":                 "between 0 and 23",
 		"DTSTART:20261121T100000\nRRULE:FREQ=DAILY;UNTIL=20261121T190000":     "no time after",
 		"DTSTART:20261121T100000\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30":  "no time after",
 		"DTSTART:20261121T100000\nEXDATE:" + strings.Repeat("20261121,", 300): "2000 bytes",

@@ -24,8 +24,14 @@ func On(t time.Time) Date {
 // utc is the day's noon in UTC, where every day has 24 hours.
 func (d Date) utc() time.Time { return time.Date(d.Year, d.Month, d.Day, 12, 0, 0, 0, time.UTC) }
 
+// midnight is the beginning of the day, by a clock that hangs in UTC.
+func (d Date) midnight() time.Time { return d.utc().Add(-12 * time.Hour) }
+
 // Add is n days later.
 func (d Date) Add(n int) Date { return On(d.utc().AddDate(0, 0, n)) }
+
+// Sub is how many days d is later than o.
+func (d Date) Sub(o Date) int { return int(d.utc().Unix()-o.utc().Unix()) / 86400 }
 
 // Months is n months later, on the last day of that month if it is shorter.
 func (d Date) Months(n int) Date {

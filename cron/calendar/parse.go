@@ -1,11 +1,14 @@
 package calendar
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/teambition/rrule-go"
 )
 
 // The bounds of a rule.
@@ -57,10 +60,7 @@ func ParseRule(text string) (*Rule, error) {
 		if err := p.check(r.Start); err != nil {
 			return nil, err
 		}
-		p.meets = true
-		if p.Count > 0 {
-			p.last = p.end(r.Start)
-		}
+		p.end = p.ends(r.Start)
 	}
 	sortTimes(&r.Extra)
 	sortTimes(&r.Except)
@@ -139,6 +139,7 @@ func parseDay(value string) (time.Time, bool) {
 func parsePart(text string) (Part, error) {
 	p := Part{}
 	seen := map[string]bool{}
+	var plain []string // what the library reads
 	for field := range strings.SplitSeq(strings.ToUpper(text), ";") {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok || value == "" {
@@ -148,95 +149,74 @@ func parsePart(text string) (Part, error) {
 			return p, fmt.Errorf("%s is there twice in a RRULE; want it once, with values separated by commas", clip(name))
 		}
 		seen[name] = true
-		if err := p.set(name, value); err != nil {
+		own, err := p.set(name, value)
+		if err != nil {
 			return p, err
 		}
+		if !own {
+			plain = append(plain, field)
+		}
 	}
-	if p.Freq == "" {
+	if !seen["FREQ"] {
 		return p, fmt.Errorf("FREQ is missing in RRULE; want FREQ=DAILY, WEEKLY, MONTHLY, YEARLY, HOURLY, MINUTELY or SECONDLY")
 	}
+	o, err := rrule.StrToROption(strings.Join(plain, ";"))
+	if err == nil {
+		_, err = rrule.NewRRule(*o)
+	}
+	if err != nil {
+		return p, fmt.Errorf("RRULE:%s is not possible: %w; want for example FREQ=MONTHLY;BYDAY=MO,-1FR;BYHOUR=9;BYMINUTE=0", clip(text), err)
+	}
+	o.Interval, o.Count, o.Until = p.Interval, p.Count, p.Until
+	p.ROption = *o
+	p.sort()
 	return p, nil
 }
 
-// list is a field of numbers.
-type list struct {
-	name      string
-	of        func(*Part) *[]int
-	low, high int
-	negative  bool // from the end too
-}
-
-// lists are in the order in which they are written.
-var lists = []list{
-	{"BYMONTH", func(p *Part) *[]int { return &p.ByMonth }, 1, 12, false},
-	{"BYWEEKNO", func(p *Part) *[]int { return &p.ByWeekNo }, 1, 53, true},
-	{"BYYEARDAY", func(p *Part) *[]int { return &p.ByYearDay }, 1, 366, true},
-	{"BYMONTHDAY", func(p *Part) *[]int { return &p.ByMonthDay }, 1, 31, true},
-	{"BYHOUR", func(p *Part) *[]int { return &p.ByHour }, 0, 23, false},
-	{"BYMINUTE", func(p *Part) *[]int { return &p.ByMinute }, 0, 59, false},
-	{"BYSECOND", func(p *Part) *[]int { return &p.BySecond }, 0, 59, false},
-	{"BYSETPOS", func(p *Part) *[]int { return &p.BySetPos }, 1, 366, true},
-}
-
-var weekdays = [7]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
-
-func (p *Part) set(name, value string) (err error) {
-	for _, l := range lists {
-		if l.name == name {
-			*l.of(p), err = l.parse(value)
-			return err
-		}
-	}
+// set reads what the library does not, or not as strictly.
+func (p *Part) set(name, value string) (own bool, err error) {
 	switch name {
-	case "FREQ":
-		p.Freq = Freq(value)
-		if !slices.Contains([]Freq{Yearly, Monthly, Weekly, Daily, Hourly, Minutely, Secondly}, p.Freq) {
-			return fmt.Errorf("FREQ=%s is not known; want DAILY, WEEKLY, MONTHLY, YEARLY, HOURLY, MINUTELY or SECONDLY", clip(value))
-		}
 	case "INTERVAL":
-		p.Interval, err = number1(name, value, 1, maxInterval)
-		if p.Interval == 1 {
-			p.Interval = 0
-		}
+		p.Interval, err = number(name, value, 1, maxInterval)
 	case "COUNT":
-		p.Count, err = number1(name, value, 1, maxCount)
+		p.Count, err = number(name, value, 1, maxCount)
 	case "X-SHIFT":
-		p.Shift, err = number1(name, value, -maxShift, maxShift)
+		p.Shift, err = number(name, value, -maxShift, maxShift)
 	case "UNTIL":
 		if day, ok := parseDay(value); ok {
 			p.Until = day.Add(24*time.Hour - time.Second)
-			return nil
+			return true, nil
 		}
 		p.Until, err = parseTime(name, value)
-	case "WKST":
-		p.SundayFirst = value == "SU"
-		if !p.SundayFirst && value != "MO" {
-			return fmt.Errorf("WKST=%s is not possible; want MO or SU", clip(value))
-		}
-	case "BYDAY":
-		return p.byDay(value)
 	case "RSCALE":
 		p.Lunar = value == "CHINESE"
-		if !p.Lunar && value != "GREGORIAN" {
-			return fmt.Errorf("RSCALE=%s is not known; want CHINESE or GREGORIAN", clip(value))
-		}
+		err = oneOf(name, value, "CHINESE", "GREGORIAN")
 	case "X-DAYS":
 		p.Days = Days(value)
-		if p.Days != WorkDays && p.Days != RestDays {
-			return fmt.Errorf("X-DAYS=%s is not known; want WORK or REST", clip(value))
-		}
+		err = oneOf(name, value, string(WorkDays), string(RestDays))
 	case "X-HOLIDAY":
 		p.Holiday = strings.ToLower(value)
-		if !slices.Contains(Holidays(), p.Holiday) {
-			return fmt.Errorf("X-HOLIDAY=%s is not known; want for example christmas, easter, spring-festival or mid-autumn", clip(p.Holiday))
+		if holidays()[p.Holiday] == "" {
+			err = fmt.Errorf("X-HOLIDAY=%s is not known; want for example christmas, easter, spring-festival or mid-autumn", clip(p.Holiday))
 		}
+	case "WKST":
+		return false, oneOf(name, value, "MO", "SU")
+	case "DTSTART":
+		return false, fmt.Errorf("DTSTART is a line of its own")
 	default:
-		return fmt.Errorf("%s is not known in RRULE; want FREQ, INTERVAL, COUNT, UNTIL, BYMONTH, BYMONTHDAY, BYDAY, BYHOUR, BYMINUTE, BYSECOND or BYSETPOS", clip(name))
+		return false, nil
 	}
-	return err
+	return true, err
 }
 
-func number1(name, value string, low, high int) (int, error) {
+func oneOf(name, value, a, b string) error {
+	if value != a && value != b {
+		return fmt.Errorf("%s=%s is not possible; want %s or %s", name, clip(value), a, b)
+	}
+	return nil
+}
+
+func number(name, value string, low, high int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < low || n > high {
 		return 0, fmt.Errorf("%s=%s is not possible; want a number from %d to %d", name, clip(value), low, high)
@@ -244,81 +224,57 @@ func number1(name, value string, low, high int) (int, error) {
 	return n, nil
 }
 
-func (l list) parse(value string) ([]int, error) {
-	var all []int
-	for one := range strings.SplitSeq(value, ",") {
-		n, err := strconv.Atoi(one)
-		size := n
-		if l.negative {
-			size = max(n, -n)
-		}
-		if err != nil || size < l.low || size > l.high {
-			also := ""
-			if l.negative {
-				also = fmt.Sprintf(", or from -%d to -%d", l.high, l.low)
-			}
-			return nil, fmt.Errorf("%s=%s is not possible; want numbers from %d to %d%s", l.name, clip(value), l.low, l.high, also)
-		}
-		all = append(all, n)
+// sort makes equal parts equal, and the hands of the clock go forward.
+func (p *Part) sort() {
+	lists := []*[]int{&p.Bymonth, &p.Bymonthday, &p.Byyearday, &p.Byweekno, &p.Byhour, &p.Byminute, &p.Bysecond, &p.Bysetpos}
+	for _, list := range lists {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
 	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
+	slices.SortFunc(p.Byweekday, func(a, b Weekday) int { return cmp.Or(cmp.Compare(a.N(), b.N()), cmp.Compare(a.Day(), b.Day())) })
+	p.Byweekday = slices.Compact(p.Byweekday)
 }
 
-func (p *Part) byDay(value string) error {
-	for one := range strings.SplitSeq(value, ",") {
-		day := -1
-		if len(one) >= 2 {
-			day = slices.Index(weekdays[:], one[len(one)-2:])
-		}
-		n, err := 0, error(nil)
-		if len(one) > 2 {
-			n, err = strconv.Atoi(one[:len(one)-2])
-		}
-		if day < 0 || err != nil || max(n, -n) > 53 || len(one) > 2 && n == 0 {
-			return fmt.Errorf("BYDAY=%s is not possible; want MO, TU, WE, TH, FR, SA, SU, or for example 1MO and -1FR", clip(value))
-		}
-		p.ByDay = append(p.ByDay, Weekday{n, time.Weekday(day)})
-	}
-	slices.SortFunc(p.ByDay, compareWeekdays)
-	p.ByDay = slices.Compact(p.ByDay)
-	return nil
+// named says whether days are named, more closely than by their month.
+func (p *Part) named() bool {
+	return len(p.Byweekno)+len(p.Byyearday)+len(p.Bymonthday)+len(p.Byweekday) > 0
 }
 
 // check says what parts do not go together.
 func (p *Part) check(start time.Time) error {
-	within := p.Freq == Hourly || p.Freq == Minutely || p.Freq == Secondly
-	days := len(p.ByWeekNo)+len(p.ByYearDay)+len(p.ByMonthDay)+len(p.ByDay) > 0
+	within := p.Freq > Daily
 	numbered := 0 // the largest number before a weekday
-	for _, w := range p.ByDay {
-		numbered = max(numbered, w.N, -w.N)
+	for _, w := range p.Byweekday {
+		numbered = max(numbered, w.N(), -w.N())
 	}
 	switch {
 	case p.Count > 0 && !p.Until.IsZero():
 		return fmt.Errorf("COUNT and UNTIL are both there; want one of them")
-	case numbered > 0 && p.Freq != Yearly && p.Freq != Monthly:
+	case len(p.Byeaster) > 0:
+		return fmt.Errorf("BYEASTER is not known; want X-HOLIDAY=easter and X-SHIFT")
+	case numbered > 0 && p.Freq > Monthly:
 		return fmt.Errorf("BYDAY with a number needs FREQ=MONTHLY or FREQ=YEARLY")
-	case numbered > 5 && (p.Freq == Monthly || len(p.ByMonth) > 0):
+	case numbered > 5 && (p.Freq == Monthly || len(p.Bymonth) > 0):
 		return fmt.Errorf("BYDAY counts the weekdays of a month; want numbers from -5 to 5")
-	case numbered > 0 && len(p.ByWeekNo) > 0:
+	case numbered > 0 && len(p.Byweekno) > 0:
 		return fmt.Errorf("BYWEEKNO goes with BYDAY without numbers only")
-	case len(p.ByWeekNo) > 0 && p.Freq != Yearly:
+	case len(p.Byweekno) > 0 && p.Freq != Yearly:
 		return fmt.Errorf("BYWEEKNO needs FREQ=YEARLY")
-	case len(p.ByYearDay) > 0 && p.Freq != Yearly && !within:
+	case len(p.Byyearday) > 0 && p.Freq != Yearly && !within:
 		return fmt.Errorf("BYYEARDAY needs FREQ=YEARLY")
-	case len(p.ByMonthDay) > 0 && p.Freq == Weekly:
+	case len(p.Bymonthday) > 0 && p.Freq == Weekly:
 		return fmt.Errorf("BYMONTHDAY does not go with FREQ=WEEKLY; want FREQ=MONTHLY")
-	case within && (len(p.BySetPos) > 0 || p.Shift != 0 || p.Lunar || p.Holiday != ""):
+	case within && (len(p.Bysetpos) > 0 || p.Shift != 0 || p.Lunar || p.Holiday != ""):
 		return fmt.Errorf("BYSETPOS, RSCALE, X-HOLIDAY and X-SHIFT do not go with FREQ=%s", p.Freq)
 	case within && !p.reachable(start):
-		return fmt.Errorf("an interval of %d never meets the hours and minutes that are named; want BYHOUR and BYMINUTE without it, or none of them", max(p.Interval, 1))
-	case p.Holiday != "" && (p.Freq != Yearly || p.Lunar || days || len(p.ByMonth) > 0):
+		return fmt.Errorf("an interval of %d never meets the hours and minutes that are named; want BYHOUR and BYMINUTE without it, or none of them", p.every())
+	case p.Holiday != "" && (p.Freq != Yearly || p.Lunar || p.named() || len(p.Bymonth) > 0):
 		return fmt.Errorf("X-HOLIDAY needs FREQ=YEARLY and no other days")
-	case p.Lunar && (p.Freq != Yearly && p.Freq != Monthly || days && len(p.ByMonthDay) == 0 || len(p.ByWeekNo)+len(p.ByYearDay)+len(p.ByDay) > 0):
+	case p.Lunar && (p.Freq > Monthly || p.named() && len(p.Bymonthday) == 0 || len(p.Byweekno)+len(p.Byyearday)+len(p.Byweekday) > 0):
 		return fmt.Errorf("RSCALE=CHINESE needs FREQ=YEARLY or MONTHLY, with BYMONTH and BYMONTHDAY only")
 	case p.Lunar && p.Freq == Monthly && p.Interval > 1:
 		return fmt.Errorf("RSCALE=CHINESE with FREQ=MONTHLY is for every month; want no INTERVAL")
-	case max(len(p.ByHour), 1)*max(len(p.ByMinute), 1)*max(len(p.BySecond), 1) > maxClocks:
+	case max(len(p.Byhour), 1)*max(len(p.Byminute), 1)*max(len(p.Bysecond), 1) > maxClocks:
 		return fmt.Errorf("the rule names more than %d times a day; want FREQ=MINUTELY or FREQ=SECONDLY", maxClocks)
 	}
 	return nil
@@ -354,35 +310,20 @@ func texts(times []time.Time) (all []string) {
 
 // String is the part as RRULE has it.
 func (p *Part) String() string {
-	fields := []string{"FREQ=" + string(p.Freq)}
+	o := p.ROption
+	if o.Interval == 1 {
+		o.Interval = 0
+	}
+	// The library writes +1MO, and that UNTIL is UTC.
+	text := strings.NewReplacer("+", "", "Z", "").Replace(o.RRuleString())
 	add := func(is bool, name, value string) {
 		if is {
-			fields = append(fields, name+"="+value)
+			text += ";" + name + "=" + value
 		}
 	}
 	add(p.Lunar, "RSCALE", "CHINESE")
-	add(p.Interval > 1, "INTERVAL", strconv.Itoa(p.Interval))
-	add(p.Count > 0, "COUNT", strconv.Itoa(p.Count))
-	add(!p.Until.IsZero(), "UNTIL", p.Until.Format(layout))
-	add(p.SundayFirst, "WKST", "SU")
-	var days []string
-	for _, w := range p.ByDay {
-		day := weekdays[w.Day]
-		if w.N != 0 {
-			day = strconv.Itoa(w.N) + day
-		}
-		days = append(days, day)
-	}
-	add(len(days) > 0, "BYDAY", strings.Join(days, ","))
-	for _, l := range lists {
-		var numbers []string
-		for _, n := range *l.of(p) {
-			numbers = append(numbers, strconv.Itoa(n))
-		}
-		add(len(numbers) > 0, l.name, strings.Join(numbers, ","))
-	}
 	add(p.Holiday != "", "X-HOLIDAY", p.Holiday)
 	add(p.Days != AllDays, "X-DAYS", string(p.Days))
 	add(p.Shift != 0, "X-SHIFT", strconv.Itoa(p.Shift))
-	return strings.Join(fields, ";")
+	return text
 }

@@ -1,7 +1,10 @@
 package calendar
 
 import (
+	"slices"
 	"time"
+
+	"github.com/teambition/rrule-go"
 )
 
 // Rule says when something repeats, as a recurrence of RFC 5545 by the clock on
@@ -16,20 +19,20 @@ type Rule struct {
 	// days of which all are.
 	Extra, Except []time.Time
 	ExceptDays    []Date
+	// Running goes by what the clock shows in every hour that passes, one that
+	// it shows twice included; nothing comes for what it skips.
+	Running bool
 }
 
-// Freq is the period of a Part.
-type Freq string
-
-// The periods.
+// The periods of a Part.
 const (
-	Yearly   Freq = "YEARLY"
-	Monthly  Freq = "MONTHLY"
-	Weekly   Freq = "WEEKLY"
-	Daily    Freq = "DAILY"
-	Hourly   Freq = "HOURLY"
-	Minutely Freq = "MINUTELY"
-	Secondly Freq = "SECONDLY"
+	Yearly   = rrule.YEARLY
+	Monthly  = rrule.MONTHLY
+	Weekly   = rrule.WEEKLY
+	Daily    = rrule.DAILY
+	Hourly   = rrule.HOURLY
+	Minutely = rrule.MINUTELY
+	Secondly = rrule.SECONDLY
 )
 
 // Days are the days that a Part is kept to, after China's official calendar.
@@ -43,39 +46,24 @@ const (
 )
 
 // Weekday is a day of the week: every one, or the N-th of its month or year,
-// counted from the end when N is negative.
-type Weekday struct {
-	N   int
-	Day time.Weekday
-}
+// counted from the end when N is negative. Its Day counts from Monday.
+type Weekday = rrule.Weekday
 
-// Part is one RRULE of a Rule. What it does not name is that of Rule.Start:
-// the hour, the day of the week or of the month.
+// Week are the days of the week, by [time.Weekday].
+var Week = [7]Weekday{rrule.SU, rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR, rrule.SA}
+
+// Part is one RRULE of a Rule, as the library has it, and what Magpie adds. What
+// it does not name is that of Rule.Start: the hour, the day of the week or of
+// the month.
 type Part struct {
-	Freq     Freq
-	Interval int       // 0 is 1
-	Count    int       // slots from Rule.Start on; 0 = no end
-	Until    time.Time // the last slot at the latest; zero = no end
-	// SundayFirst counts weeks from Sunday instead of Monday.
-	SundayFirst bool
-
-	ByMonth    []int
-	ByWeekNo   []int
-	ByYearDay  []int
-	ByMonthDay []int
-	ByDay      []Weekday
-	ByHour     []int
-	ByMinute   []int
-	BySecond   []int
-	BySetPos   []int
+	rrule.ROption // Until is by the wall clock, Dtstart is not used
 
 	Lunar   bool   // months and days are those of the Chinese lunar calendar
-	Days    Days   // applied before BySetPos
+	Days    Days   // applied before Bysetpos
 	Holiday string // a key of Holiday
 	Shift   int    // days after what all the rest says
 
-	last  time.Time // of Count; see end
-	meets bool      // see reachable
+	end time.Time // the last slot that Count or Until leaves; zero for no end
 }
 
 // Next is the first slot after a time, by the wall clock of the zone. One that
@@ -84,6 +72,9 @@ type Part struct {
 // last.
 func (r *Rule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 	after = after.In(zone).Truncate(time.Second)
+	if r.Running {
+		return r.running(after)
+	}
 	from := wall(after)
 	if at(from, zone).Before(after) {
 		// The clock shows this for the second time: what comes next is past
@@ -100,6 +91,25 @@ func (r *Rule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 			return slot, true
 		}
 		from = shown
+	}
+}
+
+// running is Next from one change of the clock to the next.
+func (r *Rule) running(after time.Time) (time.Time, bool) {
+	for from := wall(after); ; {
+		shown, ok := r.next(from)
+		if !ok {
+			return time.Time{}, false
+		}
+		if near := at(shown.AddDate(0, 0, -1), after.Location()); near.After(after) {
+			after = near // there was nothing to show before, once or twice
+		}
+		slot := after.Add(shown.Sub(wall(after)))
+		_, end := after.ZoneBounds()
+		if end.IsZero() || slot.Before(end) {
+			return slot, true
+		}
+		after, from = end, wall(end).Add(-time.Second)
 	}
 }
 
@@ -120,9 +130,8 @@ func (r *Rule) next(after time.Time) (first time.Time, ok bool) {
 		take(t)
 	}
 	for _, p := range r.Parts {
-		end := p.end(r.Start)
 		for t := range p.slots(r.Start, after.Add(time.Second)) {
-			if !end.IsZero() && t.After(end) || ok && !t.Before(first) {
+			if !p.end.IsZero() && t.After(p.end) || ok && !t.Before(first) {
 				break
 			}
 			if !r.excepted(t) {
@@ -135,27 +144,13 @@ func (r *Rule) next(after time.Time) (first time.Time, ok bool) {
 }
 
 func (r *Rule) excepted(t time.Time) bool {
-	for _, e := range r.Except {
-		if e.Equal(t) {
-			return true
-		}
-	}
-	day := On(t)
-	for _, d := range r.ExceptDays {
-		if d == day {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Except, t.Equal) || slices.Contains(r.ExceptDays, On(t))
 }
 
-// end is the last slot that Count or Until leaves; zero for no end.
-func (p *Part) end(start time.Time) time.Time {
-	switch {
-	case p.Count == 0:
+// ends is the last slot that Count or Until leaves; zero for no end.
+func (p *Part) ends(start time.Time) time.Time {
+	if p.Count == 0 {
 		return p.Until
-	case !p.last.IsZero():
-		return p.last
 	}
 	last, left := start.Add(-time.Second), p.Count
 	for t := range p.slots(start, start) {

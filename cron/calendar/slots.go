@@ -1,7 +1,6 @@
 package calendar
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -26,55 +25,44 @@ func (p *Part) slots(start, from time.Time) iter.Seq[time.Time] {
 	if from.Before(start) {
 		from = start
 	}
-	if p.Freq == Hourly || p.Freq == Minutely || p.Freq == Secondly {
-		return p.withinDays(start, from)
-	}
+	start, from = start.AddDate(0, 0, -p.Shift), from.AddDate(0, 0, -p.Shift)
 	return func(yield func(time.Time) bool) {
-		clocks := p.clocks(start)
-		found := On(from)
-		last := found.Add(horizon)
-		give := func(day Date, clock time.Duration) bool {
-			day = day.Add(p.Shift)
-			t := day.utc().Add(clock - 12*time.Hour)
-			if t.Before(from) {
-				return true
-			}
-			last = day.Add(horizon)
-			return yield(t)
-		}
-		var days []Date
-		period := 0
-		flush := func() bool {
-			for _, n := range positions(p.BySetPos, len(days)*len(clocks)) {
-				if !give(days[n/len(clocks)], clocks[n%len(clocks)]) {
-					return false
-				}
-			}
-			days = days[:0]
-			return true
-		}
-		for key, day := range p.days(On(start).Add(-p.Shift), found.Add(-p.Shift)) {
-			if last.Before(day) {
-				break
-			}
-			if key != period && !flush() {
+		last := On(from).Add(horizon)
+		for days := range p.periods(On(start), On(from)) {
+			if last.Before(days[0]) {
 				return
 			}
-			period = key
-			if !p.Days.has(day) {
-				continue
+			days = slices.DeleteFunc(days, func(d Date) bool { return !p.Days.has(d) })
+			for t := range p.times(days, start, from) {
+				if !yield(t.AddDate(0, 0, p.Shift)) {
+					return
+				}
+				last = On(t).Add(horizon)
 			}
-			if len(p.BySetPos) > 0 {
-				days = append(days, day)
-				continue
+		}
+	}
+}
+
+// times are the slots on the days of a period.
+func (p *Part) times(days []Date, start, from time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		if len(days) > 0 && len(p.Bysetpos) > 0 {
+			clocks := slices.Collect(p.clocks(days[0], start, time.Time{})) // as on the others
+			for _, n := range positions(p.Bysetpos, len(days)*len(clocks)) {
+				t := clocks[n%len(clocks)].AddDate(0, 0, days[n/len(clocks)].Sub(days[0]))
+				if !t.Before(from) && !yield(t) {
+					return
+				}
 			}
-			for _, c := range clocks {
-				if !give(day, c) {
+			return
+		}
+		for _, day := range days {
+			for t := range p.clocks(day, start, from) {
+				if !yield(t) {
 					return
 				}
 			}
 		}
-		flush()
 	}
 }
 
@@ -102,18 +90,134 @@ func (d Days) has(day Date) bool {
 }
 
 // clocks are the times of a day, in their order.
-func (p *Part) clocks(start time.Time) []time.Duration {
-	hours, minutes, seconds := or(p.ByHour, start.Hour()), or(p.ByMinute, start.Minute()), or(p.BySecond, start.Second())
-	all := make([]time.Duration, 0, len(hours)*len(minutes)*len(seconds))
-	for _, h := range hours {
-		for _, m := range minutes {
-			for _, s := range seconds {
-				all = append(all, time.Duration(h)*time.Hour+time.Duration(m)*time.Minute+time.Duration(s)*time.Second)
+func (p *Part) clocks(day Date, start, from time.Time) iter.Seq[time.Time] {
+	hours := clock(p.Byhour, p.Freq >= Hourly, start.Hour(), 24)
+	minutes := clock(p.Byminute, p.Freq >= Minutely, start.Minute(), 60)
+	seconds := clock(p.Bysecond, p.Freq >= Secondly, start.Second(), 60)
+	return func(yield func(time.Time) bool) {
+		if !p.steps(start, day.midnight(), 24*time.Hour) {
+			return
+		}
+		for _, h := range hours {
+			hour := day.midnight().Add(time.Duration(h) * time.Hour)
+			if hour.Add(time.Hour).Before(from) || !p.steps(start, hour, time.Hour) {
+				continue
+			}
+			for _, m := range minutes {
+				for _, s := range seconds {
+					t := hour.Add(time.Duration(60*m+s) * time.Second)
+					if !t.Before(from) && p.steps(start, t.Truncate(p.unit()), p.unit()) && !yield(t) {
+						return
+					}
+				}
 			}
 		}
 	}
-	slices.Sort(all)
-	return all
+}
+
+// clock are the values of a hand of the clock: what is named, else all of them
+// or the one of the start.
+func clock(named []int, all bool, start, of int) []int {
+	switch {
+	case len(named) > 0:
+		return named
+	case !all:
+		return []int{start}
+	}
+	for n := range of {
+		named = append(named, n)
+	}
+	return named
+}
+
+// unit is the length of a period within the day, 0 of all others.
+func (p *Part) unit() time.Duration {
+	return [...]time.Duration{Hourly: time.Hour, Minutely: time.Minute, Secondly: time.Second}[p.Freq]
+}
+
+// steps says whether an interval within the day ends in a span of time.
+func (p *Part) steps(start, from time.Time, span time.Duration) bool {
+	unit := int64(p.unit() / time.Second)
+	if unit == 0 {
+		return true
+	}
+	first, step := start.Unix()/unit*unit, unit*int64(p.every())
+	last := from.Unix() + int64(span/time.Second) - 1
+	return first+(last-first)/step*step >= from.Unix()
+}
+
+func (p *Part) every() int { return max(p.Interval, 1) }
+
+// reachable says whether the interval ever meets BYHOUR, BYMINUTE and BYSECOND.
+func (p *Part) reachable(start time.Time) bool {
+	// On some day it is as far from a clock as on the next one an interval
+	// that divides the day.
+	one := *p
+	rest := int(24 * time.Hour / p.unit())
+	for one.Interval = p.every(); rest > 0; {
+		one.Interval, rest = rest, one.Interval%rest
+	}
+	for range one.clocks(On(start).Add(1), start, time.Time{}) {
+		return true
+	}
+	return false
+}
+
+// periods are the days of a part in each of its periods, from the one on in
+// which a day lies; each has at least one.
+func (p *Part) periods(start, from Date) iter.Seq[[]Date] {
+	switch {
+	case p.Holiday != "":
+		return p.holidays(start, from)
+	case p.Lunar:
+		return p.lunar(start, from)
+	}
+	return p.solar(start, from)
+}
+
+func (p *Part) holidays(start, from Date) iter.Seq[[]Date] {
+	return func(yield func([]Date) bool) {
+		for year := max(start.Year, from.Year-1); year <= endYear; year++ {
+			day, ok := Holiday(p.Holiday, year)
+			if ok && (year-start.Year)%p.every() == 0 && !yield([]Date{day}) {
+				return
+			}
+		}
+	}
+}
+
+// lunar has a lunar year or a lunar month as its period.
+func (p *Part) lunar(start, from Date) iter.Seq[[]Date] {
+	return func(yield func([]Date) bool) {
+		startYear, startMonth, startDay, _, _ := Lunar(start)
+		months := p.Bymonth
+		if p.Freq == Yearly {
+			months = or(months, startMonth)
+		}
+		for year := max(startYear, from.Year-1); year <= lastYear; year++ {
+			if p.Freq == Yearly && (year-startYear)%p.every() != 0 {
+				continue
+			}
+			var days []Date
+			for _, m := range lunarMonths(year) {
+				if len(months) > 0 && !slices.Contains(months, m.number) || p.Freq == Yearly && m.leap {
+					continue
+				}
+				for _, n := range positions(or(p.Bymonthday, startDay), m.days) {
+					days = append(days, m.first.Add(n))
+				}
+				if p.Freq == Monthly && len(days) > 0 {
+					if !yield(days) {
+						return
+					}
+					days = nil
+				}
+			}
+			if len(days) > 0 && !yield(days) {
+				return
+			}
+		}
+	}
 }
 
 func or(list []int, other int) []int {
@@ -123,262 +227,99 @@ func or(list []int, other int) []int {
 	return []int{other}
 }
 
-// days are the days of a part from the period on in which a day lies, each with
-// a number of its period.
-func (p *Part) days(start, from Date) iter.Seq2[int, Date] {
-	switch {
-	case p.Holiday != "":
-		return p.holidays(start, from)
-	case p.Lunar:
-		return p.lunarDays(start, from)
+// period is the number of the period in which a day lies; its first day is that
+// of begin.
+func (p *Part) period(d Date) int {
+	switch p.Freq {
+	case Yearly:
+		return d.Year
+	case Monthly:
+		return 12*d.Year + int(d.Month) - 1
+	case Weekly:
+		return d.Sub(p.firstWeek()) / 7
 	}
-	return p.solarDays(start, from)
+	return d.Sub(Date{})
 }
 
-func (p *Part) holidays(start, from Date) iter.Seq2[int, Date] {
-	return func(yield func(int, Date) bool) {
-		for year := max(start.Year, from.Year-1); year <= endYear; year++ {
-			if (year-start.Year)%max(p.Interval, 1) != 0 {
-				continue
-			}
-			if day, ok := Holiday(p.Holiday, year); ok && !yield(year, day) {
-				return
-			}
-		}
+func (p *Part) begin(period int) Date {
+	switch p.Freq {
+	case Yearly:
+		return Date{period, time.January, 1}
+	case Monthly:
+		return Date{period / 12, time.Month(period%12 + 1), 1}
+	case Weekly:
+		return p.firstWeek().Add(7 * period)
 	}
+	return Date{}.Add(period)
 }
 
-// lunarDays has a lunar year or a lunar month as its period.
-func (p *Part) lunarDays(start, from Date) iter.Seq2[int, Date] {
-	return func(yield func(int, Date) bool) {
-		startYear, startMonth, startDay, _, _ := Lunar(start)
-		months, days := p.ByMonth, or(p.ByMonthDay, startDay)
-		if p.Freq == Yearly {
-			months = or(months, startMonth)
-		}
-		for year := max(startYear, from.Year-1); year <= lastYear; year++ {
-			if p.Freq == Yearly && (year-startYear)%max(p.Interval, 1) != 0 {
-				continue
-			}
-			for i, m := range lunarMonths(year) {
-				if len(months) > 0 && !slices.Contains(months, m.number) || p.Freq == Yearly && m.leap {
-					continue
-				}
-				key := year
-				if p.Freq == Monthly {
-					key = year*16 + i
-				}
-				for _, n := range positions(days, m.days) {
-					if !yield(key, m.first.Add(n)) {
-						return
-					}
-				}
-			}
-		}
+// firstWeek is where weeks are counted from: 1 January of the year 1 was a Monday.
+func (p *Part) firstWeek() Date {
+	if p.Wkst == rrule.SU {
+		return Date{1, time.January, 7}
 	}
+	return Date{1, time.January, 1}
 }
 
-// The library looks for a slot up to the year 9999. The calendar is the same
-// again after 400 years, so it is asked about days so many years ahead that it
-// soon ends where there is none.
-func ahead(year int) int { return (9999 - year) / 400 * 400 }
-
-// option are what the library wants, from the beginning of the period in which
-// a day lies.
-func (p *Part) option(start, from Date) (o rrule.ROption, years int) {
-	o = rrule.ROption{
-		Interval: max(p.Interval, 1), Bymonth: p.ByMonth, Bymonthday: p.ByMonthDay, Byyearday: p.ByYearDay, Byweekno: p.ByWeekNo,
-		Byhour: []int{0}, Byminute: []int{0}, Bysecond: []int{0},
-	}
-	week := [7]rrule.Weekday{rrule.SU, rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR, rrule.SA}
-	for _, w := range p.ByDay {
-		o.Byweekday = append(o.Byweekday, week[w.Day].Nth(w.N))
-	}
-	if p.SundayFirst {
-		o.Wkst = rrule.SU
-	}
+// solar asks the library, from the beginning of the period on in which a day
+// lies. It looks for a slot up to the year 9999. But for Easter the calendar is
+// the same again after 400 years, so it is asked about days so many years ahead
+// that it soon ends where there is none.
+func (p *Part) solar(start, from Date) iter.Seq[[]Date] {
 	if from.Before(start) {
 		from = start
 	}
-	days := len(p.ByWeekNo)+len(p.ByYearDay)+len(p.ByMonthDay)+len(p.ByDay) > 0
-	if !days && p.Days != AllDays { // they are chosen from all days
-		o.Byweekday, days = week[:], true
+	o := p.days(start)
+	n := p.period(from) - p.period(start)
+	first := p.begin(p.period(from) - n%max(o.Interval, 1))
+	years := (9900 - max(first.Year, from.Year)) / 400 * 400
+	if len(o.Byeaster) > 0 {
+		years = 0
 	}
-	first := start
-	switch p.Freq {
-	case Yearly:
-		o.Freq = rrule.YEARLY
-		if !days {
-			o.Bymonthday = []int{start.Day}
-			o.Bymonth = or(p.ByMonth, int(start.Month))
-		}
-		first = Date{from.Year - (from.Year-start.Year)%o.Interval, time.January, 1}
-	case Monthly:
-		o.Freq = rrule.MONTHLY
-		if !days {
-			o.Bymonthday = []int{start.Day}
-		}
-		months := (from.Year-start.Year)*12 + int(from.Month-start.Month)
-		first = Date{start.Year, start.Month, 1}.Months(months - months%o.Interval)
-	case Weekly:
-		o.Freq = rrule.WEEKLY
-		if !days {
-			o.Byweekday = []rrule.Weekday{week[start.Weekday()]}
-		}
-		weeks := p.week(from) - p.week(start)
-		first = start.Add(7*(p.week(start)+weeks-weeks%o.Interval) + p.weekShift() - number(start))
-	case Daily:
-		o.Freq = rrule.DAILY
-		n := number(from) - number(start)
-		first = start.Add(n - n%o.Interval)
-	}
-	years = ahead(max(first.Year, from.Year))
 	o.Dtstart = time.Date(first.Year+years, first.Month, first.Day, 0, 0, 0, 0, time.UTC)
-	return o, years
-}
-
-// number counts days.
-func number(d Date) int { return int(d.utc().Unix() / 86400) }
-
-// weekShift is the number of a day with which a week begins: day 0 was a Thursday.
-func (p *Part) weekShift() int {
-	if p.SundayFirst {
-		return 3
-	}
-	return 4
-}
-
-// week counts weeks.
-func (p *Part) week(d Date) int {
-	n := number(d) - p.weekShift()
-	return (n - ((n%7)+7)%7) / 7
-}
-
-func (p *Part) solarDays(start, from Date) iter.Seq2[int, Date] {
-	return func(yield func(int, Date) bool) {
-		o, years := p.option(start, from)
-		for t := range repeated(o) {
-			day := On(t)
-			day.Year -= years
-			key := 0
-			switch p.Freq {
-			case Yearly:
-				key = day.Year
-			case Monthly:
-				key = day.Year*12 + int(day.Month)
-			case Weekly:
-				key = p.week(day)
-			default:
-				key = number(day)
-			}
-			if !yield(key, day) {
-				return
-			}
-		}
-	}
-}
-
-// repeated are the results of the library; none for what it refuses.
-func repeated(o rrule.ROption) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
+	return func(yield func([]Date) bool) {
 		r, err := rrule.NewRRule(o)
 		if err != nil {
 			return
 		}
+		var days []Date
 		next := r.Iterator()
-		for t, ok := next(); ok && yield(t); t, ok = next() {
-		}
-	}
-}
-
-// withinDays are the slots of what repeats by hours, minutes or seconds.
-func (p *Part) withinDays(start, from time.Time) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		if !p.meets && !p.reachable(start) {
-			return
-		}
-		last := On(from).Add(horizon)
-		for {
-			resume := Date{}
-			for t := range p.clockwork(start, from) {
-				day := On(t)
-				switch {
-				case last.Before(day):
+		for t, ok := next(); ok; t, ok = next() {
+			day := On(t)
+			day.Year -= years
+			if len(days) > 0 && p.period(day) != p.period(days[0]) {
+				if !yield(days) {
 					return
-				case !p.Days.has(day):
-					resume = day.Add(1)
-				case !yield(t):
-					return
-				default:
-					last = day.Add(horizon)
 				}
-				if resume.Year > 0 {
-					break
-				}
+				days = nil
 			}
-			if resume.Year == 0 {
-				return
-			}
-			from = resume.At(0, 0, 0, time.UTC)
+			days = append(days, day)
+		}
+		if len(days) > 0 {
+			yield(days)
 		}
 	}
 }
 
-// unit is the length of a period within a day.
-func (p *Part) unit() (time.Duration, rrule.Frequency) {
-	switch p.Freq {
-	case Hourly:
-		return time.Hour, rrule.HOURLY
-	case Minutely:
-		return time.Minute, rrule.MINUTELY
+// days is the part as the library has it, for the days alone, with those of the
+// start where it names none.
+func (p *Part) days(start Date) rrule.ROption {
+	o := p.ROption
+	o.Byhour, o.Byminute, o.Bysecond, o.Bysetpos = []int{0}, []int{0}, []int{0}, nil
+	o.Count, o.Until = 0, time.Time{}
+	if o.Freq > Daily {
+		o.Freq, o.Interval = Daily, 1
 	}
-	return time.Second, rrule.SECONDLY
-}
-
-// clockwork starts at the period in which from lies.
-func (p *Part) clockwork(start, from time.Time) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		unit, freq := p.unit()
-		step := unit * time.Duration(max(p.Interval, 1))
-		first := start.Truncate(unit)
-		first = first.Add(from.Sub(first) / step * step)
-		o, years := p.option(On(first), On(from))
-		o.Freq, o.Dtstart = freq, first.AddDate(years, 0, 0)
-		o.Byhour, o.Byminute, o.Bysecond = p.ByHour, p.ByMinute, p.BySecond
-		if freq == rrule.HOURLY {
-			o.Byminute = or(p.ByMinute, start.Minute())
-		}
-		if freq != rrule.SECONDLY {
-			o.Bysecond = or(p.BySecond, start.Second())
-		}
-		for t := range repeated(o) {
-			t = t.AddDate(-years, 0, 0)
-			if !t.Before(from) && !yield(t) {
-				return
-			}
-		}
+	switch {
+	case p.named() || len(o.Byeaster) > 0 || o.Freq == Daily:
+	case p.Days != AllDays: // they are chosen from all days
+		o.Byweekday = Week[:]
+	case o.Freq == Weekly:
+		o.Byweekday = []Weekday{Week[start.Weekday()]}
+	case o.Freq == Monthly:
+		o.Bymonthday = []int{start.Day}
+	default:
+		o.Bymonthday, o.Bymonth = []int{start.Day}, or(o.Bymonth, int(start.Month))
 	}
-}
-
-// reachable says whether the interval ever meets BYHOUR, BYMINUTE and BYSECOND:
-// else the library would count for ever.
-func (p *Part) reachable(start time.Time) bool {
-	unit, _ := p.unit()
-	step := unit * time.Duration(max(p.Interval, 1)) % (24 * time.Hour)
-	met := func(list []int, n int) bool { return len(list) == 0 || slices.Contains(list, n) }
-	first := start.Truncate(unit).Sub(start.Truncate(24 * time.Hour))
-	for clock := first; ; {
-		h, m, s := int(clock.Hours()), int(clock.Minutes())%60, int(clock.Seconds())%60
-		if met(p.ByHour, h) && (p.Freq == Hourly || met(p.ByMinute, m)) && (p.Freq != Secondly || met(p.BySecond, s)) {
-			return true
-		}
-		if clock = (clock + step) % (24 * time.Hour); clock == first {
-			return false
-		}
-	}
-}
-
-// compareWeekdays sorts by number and day, Monday first.
-func compareWeekdays(a, b Weekday) int {
-	return cmp.Or(cmp.Compare(a.N, b.N), cmp.Compare((a.Day+6)%7, (b.Day+6)%7))
+	return o
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -138,7 +137,11 @@ func seriesOf(j cron.Job, now time.Time) ([]series, error) {
 	case s.Every != 0: // elapsed time, as UTC has it
 		return []series{{start: next.UTC(), rrule: everyRule(s.Every)}}, nil
 	case s.Cron != "":
-		parts := cronParts(s.Cron)
+		c, err := when.ParseCron(s.Cron)
+		if err != nil {
+			return nil, err
+		}
+		parts := c.Parts()
 		if len(parts) == 1 {
 			return []series{{start: next.In(zone), rrule: parts[0].String()}}, nil
 		}
@@ -220,98 +223,9 @@ func everyRule(every time.Duration) string {
 	case every%time.Minute == 0:
 		freq, unit = calendar.Minutely, time.Minute
 	}
-	return (&calendar.Part{Freq: freq, Interval: int(every / unit)}).String()
-}
-
-// cronParts says a cron expression as a recurrence, or as two: for the days of
-// the month and for those of the week, where either suffices.
-func cronParts(expr string) []calendar.Part {
-	c, err := when.ParseCron(expr)
-	if err != nil {
-		return nil
-	}
-	fields := strings.Fields(c.String())
-	if len(fields) == 5 {
-		fields = append([]string{"0"}, fields...)
-	}
-	var sets [6][]int // nil for all
-	for i, low := range []int{0, 0, 0, 1, 1, 0} {
-		sets[i], _ = values(fields[i], low, []int{59, 59, 23, 31, 12, 6}[i]) // it was read before
-	}
 	p := calendar.Part{}
-	p.BySecond, p.ByMinute, p.ByHour, p.ByMonthDay, p.ByMonth = sets[0], sets[1], sets[2], sets[3], sets[4]
-	for _, d := range sets[5] {
-		p.ByDay = append(p.ByDay, calendar.Weekday{Day: time.Weekday(d)})
-	}
-	if len(p.BySecond) == 1 && p.BySecond[0] == 0 {
-		p.BySecond = []int{} // as DTSTART has it
-	}
-	if p.ByDay != nil && p.ByMonthDay != nil {
-		other := p
-		p.ByDay, other.ByMonthDay = nil, nil
-		return []calendar.Part{withFreq(p), withFreq(other)}
-	}
-	return []calendar.Part{withFreq(p)}
-}
-
-// withFreq adds the period in which what a part names is.
-func withFreq(p calendar.Part) calendar.Part {
-	switch {
-	case p.BySecond == nil:
-		p.Freq = calendar.Secondly
-	case p.ByMinute == nil:
-		p.Freq = calendar.Minutely
-	case p.ByHour == nil:
-		p.Freq = calendar.Hourly
-	case p.ByMonthDay != nil && p.ByMonth != nil:
-		p.Freq = calendar.Yearly
-	case p.ByMonthDay != nil:
-		p.Freq = calendar.Monthly
-	case p.ByDay != nil:
-		p.Freq = calendar.Weekly
-	default:
-		p.Freq = calendar.Daily
-	}
-	return p
-}
-
-// values reads a field of a cron expression in its canonical form; nil for all.
-func values(field string, low, high int) (all []int, ok bool) {
-	if field == "*" || field == "?" {
-		return nil, true
-	}
-	for one := range strings.SplitSeq(strings.ToLower(field), ",") {
-		if one == "l" {
-			all = append(all, -1)
-			continue
-		}
-		span, stepText, stepped := strings.Cut(one, "/")
-		from, to, ranged := strings.Cut(span, "-")
-		a, b, step := low, high, 1
-		var err error
-		if span != "*" {
-			if a, err = strconv.Atoi(from); err != nil {
-				return nil, false
-			}
-			if !stepped {
-				b = a
-			}
-		}
-		if ranged {
-			if b, err = strconv.Atoi(to); err != nil {
-				return nil, false
-			}
-		}
-		if stepped {
-			if step, err = strconv.Atoi(stepText); err != nil || step < 1 {
-				return nil, false
-			}
-		}
-		for n := a; n <= b; n += step {
-			all = append(all, n)
-		}
-	}
-	return all, true
+	p.Freq, p.Interval = freq, int(every/unit)
+	return p.String()
 }
 
 // timezone is the VTIMEZONE of a zone for a span of time.

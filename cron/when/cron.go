@@ -20,19 +20,28 @@ type field struct {
 
 func (f field) has(n int) bool { return f.set&(1<<n) != 0 }
 
+// every are the values from low to high in steps.
+func every(low, high, step int) (set uint64) {
+	for n := low; n <= high; n += step {
+		set |= 1 << n
+	}
+	return set
+}
+
 type bounds struct {
-	name     string
-	min, max int
-	words    []string // names of the values from min on
+	name      string
+	min, last int      // values that differ
+	max       int      // and may be written
+	words     []string // names of the values from min on
 }
 
 var cronBounds = []bounds{
-	{name: "second", max: 59},
-	{name: "minute", max: 59},
-	{name: "hour", max: 23},
-	{name: "day of month", min: 1, max: 31},
-	{name: "month", min: 1, max: 12, words: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
-	{name: "day of week", max: 7, words: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
+	{name: "second", last: 59, max: 59},
+	{name: "minute", last: 59, max: 59},
+	{name: "hour", last: 23, max: 23},
+	{name: "day of month", min: 1, last: 31, max: 31},
+	{name: "month", min: 1, last: 12, max: 12, words: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
+	{name: "day of week", last: 6, max: 7, words: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
 const (
@@ -114,49 +123,42 @@ func (c *Cron) read(i int, text string) error {
 
 // read reads one value, range or step.
 func (b bounds) read(text string) (field, error) {
-	span, stepText, stepped := strings.Cut(text, "/")
+	span, by, stepped := strings.Cut(text, "/")
 	step := 1
 	if stepped {
-		n, err := strconv.Atoi(stepText)
+		n, err := strconv.Atoi(by)
 		if err != nil || n < 1 || n > b.max {
 			return field{}, fmt.Errorf("%s %.20q: the step is a number from 1 to %d", b.name, text, b.max)
 		}
 		step = n
 	}
-	low, high := b.min, b.max
-	if b.max == 7 {
-		high = 6
+	if span == "*" || span == "?" {
+		return field{every(b.min, b.last, step), step == 1}, nil
 	}
-	open := span == "*" || span == "?"
-	if !open {
-		from, to, ranged := strings.Cut(span, "-")
-		var ok, ok2 bool
-		low, ok = b.value(from)
-		switch {
-		case ranged:
-			high, ok2 = b.value(to)
-		case stepped:
-			ok2 = true
-		default:
-			high, ok2 = low, true
-		}
-		if !ok || !ok2 || low > high {
-			return field{}, fmt.Errorf("%s %.20q: want *, or values from %d to %d, as 5 or 1,3 or 1-4 or */2", b.name, text, b.min, b.max)
-		}
+	from, to, ranged := strings.Cut(span, "-")
+	low, high := b.value(from), b.last
+	switch {
+	case ranged:
+		high = b.value(to)
+	case !stepped:
+		high = low
 	}
-	f := field{star: open && step == 1}
-	for n := low; n <= high; n += step {
-		f.set |= 1 << n
+	if low < b.min || low > high {
+		return field{}, fmt.Errorf("%s %.20q: want *, or values from %d to %d, as 5 or 1,3 or 1-4 or */2", b.name, text, b.min, b.max)
 	}
-	return f, nil
+	return field{set: every(low, high, step)}, nil
 }
 
-func (b bounds) value(text string) (int, bool) {
+// value is -1 for none.
+func (b bounds) value(text string) int {
 	if i := slices.Index(b.words, text); i >= 0 {
-		return i + b.min, true
+		return i + b.min
 	}
 	n, err := strconv.Atoi(text)
-	return n, err == nil && n >= b.min && n <= b.max && text[0] >= '0' && text[0] <= '9'
+	if err != nil || n > b.max || text[0] == '-' || text[0] == '+' {
+		return -1
+	}
+	return n
 }
 
 // possible says whether a day of the calendar can match.
@@ -166,7 +168,7 @@ func (c Cron) possible() bool {
 		return true
 	}
 	for m := 1; m <= 12; m++ {
-		longest := calendar.Date{Year: 2028, Month: time.Month(m), Day: 1}.Last() // a leap year
+		longest := calendar.Date{Year: 2028, Month: time.Month(m)}.Last() // a leap year
 		if c.fields[cronMonth].has(m) && bits.TrailingZeros64(days.set) <= longest {
 			return true
 		}
@@ -194,49 +196,23 @@ func (f field) write(b bounds) string {
 	if f.star {
 		return "*"
 	}
-	high := b.max
-	if high == 7 {
-		high = 6
-	}
-	if step, ok := f.step(b.min, high); ok {
+	step := bits.TrailingZeros64(f.set>>(b.min+1)) + 1
+	if step > 1 && bits.OnesCount64(f.set) > 2 && f.set == every(b.min, b.last, step) {
 		return "*/" + strconv.Itoa(step)
 	}
 	var parts []string
-	for n := b.min; n <= high; n++ {
-		if !f.has(n) {
-			continue
-		}
-		end := n
-		for end < high && f.has(end+1) {
-			end++
-		}
+	for n := b.min; n <= b.last; n++ {
+		end := n + bits.TrailingZeros64(^(f.set >> n)) // the first that is not in
 		switch end - n {
 		case 0:
-			parts = append(parts, strconv.Itoa(n))
 		case 1:
-			parts = append(parts, strconv.Itoa(n), strconv.Itoa(end))
+			parts = append(parts, strconv.Itoa(n))
+		case 2:
+			parts = append(parts, strconv.Itoa(n), strconv.Itoa(n+1))
 		default:
-			parts = append(parts, fmt.Sprintf("%d-%d", n, end))
+			parts = append(parts, fmt.Sprintf("%d-%d", n, end-1))
 		}
 		n = end
 	}
 	return strings.Join(parts, ",")
-}
-
-// step says whether the set is every step-th value from low on.
-func (f field) step(low, high int) (int, bool) {
-	count := bits.OnesCount64(f.set)
-	if count < 3 || !f.has(low) {
-		return 0, false
-	}
-	step := bits.TrailingZeros64(f.set &^ (1 << low))
-	step -= low
-	if step < 2 {
-		return 0, false
-	}
-	var want uint64
-	for n := low; n <= high; n += step {
-		want |= 1 << n
-	}
-	return step, want == f.set
 }

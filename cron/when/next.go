@@ -1,16 +1,11 @@
 package when
 
 import (
-	"math/bits"
+	"slices"
 	"time"
 
 	"magpie/cron/calendar"
 )
-
-// maxSearch bounds the search for the next slot: 29 February on a given day of
-// the week of a given kind may be 40 years away over a century without a leap
-// day.
-const maxSearch = 41 * 366
 
 // Next is the first slot after a moment, by the wall clock of the zone (nil
 // means UTC); false when there is none.
@@ -21,84 +16,68 @@ const maxSearch = 41 * 366
 // shows in every hour that passes, the doubled one included: "every ten
 // minutes" has no pause of an hour.
 func (c Cron) Next(after time.Time, zone *time.Location) (time.Time, bool) {
-	if zone == nil {
-		zone = time.UTC
-	}
-	local := after.In(zone)
-	day := calendar.On(local)
-	for range maxSearch {
-		if day.Year > 9999 {
-			break
-		}
-		if c.matches(day) {
-			if t, ok := c.onDay(day, after, zone); ok {
-				return t, true
-			}
-		}
-		day = day.Add(1)
-	}
-	return time.Time{}, false
+	zone = located(zone)
+	today := calendar.On(after.In(zone)).At(0, 0, 0, time.UTC)
+	r := calendar.Rule{Start: today, Parts: c.Parts(), Running: c.fields[cronHour].star}
+	return r.Next(after, zone)
 }
 
-func (c Cron) matches(d calendar.Date) bool {
-	if !c.fields[cronMonth].has(int(d.Month)) {
-		return false
+// Parts are the expression as recurrences that begin at midnight: one, or two
+// where days of the month and days of the week are named, as either suffices.
+func (c Cron) Parts() []calendar.Part {
+	if c == (Cron{}) {
+		return nil
 	}
-	days, week := c.fields[cronDay], c.fields[cronWeekday]
-	onDay := days.has(d.Day) || c.last && d.Day == d.Last()
-	onWeek := week.has(int(d.Weekday()))
-	if days.star || week.star {
-		return onDay && onWeek
+	p := calendar.Part{}
+	p.Bysecond, p.Byminute, p.Byhour = c.named(cronSecond), c.named(cronMinute), c.named(cronHour)
+	p.Bymonthday, p.Bymonth = c.named(cronDay), c.named(cronMonth)
+	if c.last && !c.fields[cronDay].star {
+		p.Bymonthday = append(p.Bymonthday, -1)
 	}
-	return onDay || onWeek
+	for n := range 7 { // from Monday
+		if d, f := (n+1)%7, c.fields[cronWeekday]; !f.star && f.has(d) {
+			p.Byweekday = append(p.Byweekday, calendar.Week[d])
+		}
+	}
+	if p.Byweekday == nil || p.Bymonthday == nil {
+		return []calendar.Part{withFreq(p)}
+	}
+	other := p
+	p.Byweekday, other.Bymonthday = nil, nil
+	return []calendar.Part{withFreq(p), withFreq(other)}
 }
 
-func (c Cron) onDay(d calendar.Date, after time.Time, zone *time.Location) (time.Time, bool) {
-	if c.fields[cronHour].star {
-		return c.running(d, after, zone)
-	}
-	for h := range c.fields[cronHour].values() {
-		if !d.At(h, 59, 59, zone).After(after) {
-			continue
-		}
-		for m := range c.fields[cronMinute].values() {
-			if !d.At(h, m, 59, zone).After(after) {
-				continue
-			}
-			for s := range c.fields[cronSecond].values() {
-				if t := d.At(h, m, s, zone); t.After(after) {
-					return t, true
-				}
-			}
+// named are the values of a field; none when it is open.
+func (c Cron) named(i int) (all []int) {
+	for n := range 64 {
+		if f := c.fields[i]; !f.star && f.has(n) {
+			all = append(all, n)
 		}
 	}
-	return time.Time{}, false
+	return all
 }
 
-// running goes through the day as it passes, minute by minute of the clock.
-func (c Cron) running(d calendar.Date, after time.Time, zone *time.Location) (time.Time, bool) {
-	t := d.At(0, 0, 0, zone)
-	if !t.After(after) {
-		t = after.Truncate(time.Second).Add(time.Second).In(zone)
+// withFreq adds the period in which what a part names is, and leaves out the
+// second of midnight.
+func withFreq(p calendar.Part) calendar.Part {
+	switch {
+	case p.Bysecond == nil:
+		p.Freq = calendar.Secondly
+	case p.Byminute == nil:
+		p.Freq = calendar.Minutely
+	case p.Byhour == nil:
+		p.Freq = calendar.Hourly
+	case p.Bymonthday != nil && p.Bymonth != nil:
+		p.Freq = calendar.Yearly
+	case p.Bymonthday != nil:
+		p.Freq = calendar.Monthly
+	case p.Byweekday != nil:
+		p.Freq = calendar.Weekly
+	default:
+		p.Freq = calendar.Daily
 	}
-	for calendar.On(t) == d {
-		if c.fields[cronMinute].has(t.Minute()) {
-			if rest := c.fields[cronSecond].set >> t.Second(); rest != 0 {
-				return t.Add(time.Duration(bits.TrailingZeros64(rest)) * time.Second), true
-			}
-		}
-		t = t.Add(time.Duration(60-t.Second()) * time.Second)
+	if slices.Equal(p.Bysecond, []int{0}) {
+		p.Bysecond = nil
 	}
-	return time.Time{}, false
-}
-
-// values goes through the set upwards.
-func (f field) values() func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for set := f.set; set != 0; set &= set - 1 {
-			if !yield(bits.TrailingZeros64(set)) {
-				return
-			}
-		}
-	}
+	return p
 }

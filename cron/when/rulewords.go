@@ -9,114 +9,148 @@ import (
 	"magpie/cron/calendar"
 )
 
+// cronWords says the common expressions in words, and others as they are.
+func cronWords(expr string) Text {
+	c, err := ParseCron(expr)
+	if err == nil {
+		expr = c.String()
+		switch parts := c.Parts(); {
+		case expr == "0 * * * *":
+			return Text{"every full hour", "每小时整点"}
+		case len(parts) == 1 && common(parts[0]):
+			return partsWords(parts)
+		}
+	}
+	return Text{"cron " + expr, "cron " + expr}
+}
+
+// common says whether words tell all that a part of an expression does.
+func common(p calendar.Part) bool {
+	days := p.Bymonthday
+	switch {
+	case p.Freq > calendar.Daily || len(p.Byhour) > maxListed || len(p.Byminute) > 1 || len(p.Bysecond) > 1 || len(p.Byweekday) == 7:
+		return false
+	case len(p.Bymonth) > 0:
+		return len(p.Bymonth) == 1 && len(days) == 1 && days[0] > 0
+	case len(days) > 1:
+		return len(days) <= 4 && slices.Min(days) > 0 && slices.Max(days) <= 28
+	}
+	return true
+}
+
 // ruleWords says a rule: "every 2 weeks on Friday at 17:00, until Fri
-// 2026-12-11", 每两周周五 17:00，到2026年12月11日.
-func ruleWords(text string, zone *time.Location, lang string) string {
+// 2026-12-11", 每2周周五 17:00，到2026年12月11日.
+func ruleWords(text string) Text {
 	r, err := calendar.ParseRule(text)
 	if err != nil || len(r.Parts) == 0 {
-		return text
+		return Text{text, text}
 	}
 	first := r.Parts[0]
-	words := partDays(first).In(lang)
-	if clock := ruleClock(r, lang); clock != "" {
-		words += Text{" at ", " "}.In(lang) + clock
-	}
-	if days := len(r.ExceptDays); days > 0 {
-		var all []string
-		for _, d := range r.ExceptDays {
-			all = append(all, d.String())
-		}
-		words += Text{", except on ", "，除了"}.In(lang) + list(all, lang)
+	words := partsWords(r.Parts)
+	if len(r.ExceptDays) > 0 {
+		words = Text{"%s, except on %s", "%s，除了%s"}.with(words, listOf(r.ExceptDays, func(d calendar.Date) Text { return Text{d.String(), d.String()} }))
 	}
 	switch {
 	case first.Count > 0:
-		words += Text{", " + counted(first.Count, "time", "次", "en"), fmt.Sprintf("，共%d次", first.Count)}.In(lang)
+		words = Text{"%s, %s", "%s，共%s"}.with(words, counted(first.Count, Text{"time", "次"}))
 	case !first.Until.IsZero():
-		words += Text{", until ", "，到"}.In(lang) + moment(first.Until, time.UTC, lang)
+		words = Text{"%s, until %s", "%s，到%s"}.with(words, moment(first.Until, time.UTC))
 	}
-	if start := calendar.On(r.Start); start != (calendar.Date{}) && first.Interval > 1 {
-		words += Text{", from " + start.String(), "，从" + start.String() + "起"}.In(lang)
+	if first.Interval > 1 {
+		words = Text{"%s, from %s", "%s，从%s起"}.with(words, calendar.On(r.Start))
 	}
-	return words + zoneWordsOf(zoneLabel(zone, time.Time{}), lang)
+	return words
 }
 
-// ruleClock says the hours of all parts; a row of even steps by its ends.
-func ruleClock(r *calendar.Rule, lang string) string {
-	var minutes []int
-	for _, p := range r.Parts {
-		for _, h := range p.ByHour {
-			for _, m := range p.ByMinute {
-				minutes = append(minutes, h*60+m)
+// partsWords says the days and the hours.
+func partsWords(parts []calendar.Part) Text {
+	days, clock := partDays(parts[0]), clocks(parts)
+	if clock.English == "" {
+		return days
+	}
+	return Text{"%s at %s", "%s %s"}.with(days, clock)
+}
+
+// maxListed is how many hours are listed.
+const maxListed = 6
+
+// clocks says the hours of all parts; a long row of even steps by its ends.
+func clocks(parts []calendar.Part) Text {
+	var all []time.Time
+	for _, p := range parts {
+		for _, h := range p.Byhour {
+			for _, m := range p.Byminute {
+				second := 0
+				if len(p.Bysecond) > 0 {
+					second = p.Bysecond[0]
+				}
+				all = append(all, time.Date(1, 1, 1, h, m, second, 0, time.UTC))
 			}
 		}
 	}
-	slices.Sort(minutes)
-	clock := func(m int) string { return fmt.Sprintf("%02d:%02d", m/60, m%60) }
-	if n := len(minutes); n > 3 {
-		step := minutes[1] - minutes[0]
+	slices.SortFunc(all, time.Time.Compare)
+	clock := func(t time.Time) Text { return Text{clockWords(t), clockWords(t)} }
+	if last := len(all) - 1; last >= maxListed {
+		step := all[1].Sub(all[0])
 		even := true
-		for i := 2; i < n; i++ {
-			even = even && minutes[i]-minutes[i-1] == step
+		for i := range last {
+			even = even && all[i+1].Sub(all[i]) == step
 		}
 		if even {
-			every := lengthWords(time.Duration(step)*time.Minute, lang)
-			return Text{fmt.Sprintf("%s to %s, every %s", clock(minutes[0]), clock(minutes[n-1]), every), fmt.Sprintf("%s到%s，每%s", clock(minutes[0]), clock(minutes[n-1]), every)}.In(lang)
+			return Text{"%s to %s, every %s", "%s到%s，每%s"}.with(clock(all[0]), clock(all[last]), lengthWords(step))
 		}
 	}
-	var all []string
-	for _, m := range minutes {
-		all = append(all, clock(m))
-	}
-	return list(all, lang)
+	return listOf(all, clock)
 }
 
 // partDays says on which days a part comes, or how often.
 func partDays(p calendar.Part) Text {
-	n := max(p.Interval, 1)
-	days := weekWords(p.ByDay)
 	switch {
 	case p.Holiday != "":
-		return Text{"every year on " + strings.ReplaceAll(p.Holiday, "-", " "), "每年" + holidayName(p.Holiday)}
-	case p.Lunar && p.Freq == calendar.Yearly && len(p.ByMonth) == 1:
-		return Text{fmt.Sprintf("every year on day %d of lunar month %d", firstOf(p.ByMonthDay), p.ByMonth[0]), fmt.Sprintf("每年农历%s月%s", chineseNumeral(p.ByMonth[0]), lunarDayName(firstOf(p.ByMonthDay)))}
+		return Text{"every year on %s", "每年%s"}.with(Text{strings.ReplaceAll(p.Holiday, "-", " "), holidayName(p.Holiday)})
+	case p.Lunar && p.Freq == calendar.Yearly && len(p.Bymonth) == 1:
+		month := Text{fmt.Sprint(p.Bymonth[0]), chineseNumeral(p.Bymonth[0])}
+		return Text{"every year on day %s of lunar month %s", "每年农历%[2]s月%[1]s"}.with(lunarDayWords(firstOf(p.Bymonthday)), month)
 	case p.Lunar:
-		var english, zh []string
-		for _, d := range p.ByMonthDay {
-			english, zh = append(english, fmt.Sprint(d)), append(zh, lunarDayName(d))
-		}
-		return Text{"on day " + list(english, "en") + " of every lunar month", "每月农历" + list(zh, "zh")}
+		return Text{"on day %s of every lunar month", "每月农历%s"}.with(listOf(p.Bymonthday, lunarDayWords))
 	case p.Days == calendar.WorkDays && p.Freq == calendar.Monthly:
-		return Text{"on the " + nthWords(firstOf(p.BySetPos)).English + " working day of every month", "每月" + nthWords(firstOf(p.BySetPos)).Chinese + "个工作日"}
+		return Text{"on the %s working day of every month", "每月%s个工作日"}.with(nthWords(firstOf(p.Bysetpos)))
 	case p.Days == calendar.WorkDays:
 		return Text{"every working day", "每个工作日"}
 	case p.Days == calendar.RestDays:
 		return Text{"every day off", "每个休息日"}
 	}
-	unit := map[calendar.Freq]Text{
+	unit := [...]Text{
 		calendar.Secondly: {"second", "秒"}, calendar.Minutely: {"minute", "分钟"}, calendar.Hourly: {"hour", "小时"},
 		calendar.Daily: {"day", "天"}, calendar.Weekly: {"week", "周"}, calendar.Monthly: {"month", "个月"}, calendar.Yearly: {"year", "年"},
 	}[p.Freq]
-	every := Text{"every " + unit.English, "每" + unit.Chinese}
-	if n > 1 {
-		every = Text{fmt.Sprintf("every %d %ss", n, unit.English), fmt.Sprintf("每%d%s", n, unit.Chinese)}
+	every := Text{"every " + unit.English, "每" + strings.TrimPrefix(unit.Chinese, "个")}
+	if p.Interval > 1 {
+		every = Text{"every %d %ss", "每%d%s"}.with(p.Interval, unit)
 	}
-	months := Text{}
-	for _, m := range p.ByMonth {
-		months = Text{months.English + ", " + time.Month(m).String(), months.Chinese + fmt.Sprintf("、%d月", m)}
-	}
+	days, months := listOf(p.Bymonthday, monthDayWords), listOf(p.Bymonth, monthWords)
+	week := listOf(p.Byweekday, weekdayWords)
 	switch {
-	case p.Freq == calendar.Weekly && n == 1 && days.English != "":
-		return Text{"every " + days.English, "每" + days.Chinese}
-	case days.English != "" && p.Freq == calendar.Monthly:
-		return Text{"on the " + days.English + " of " + every.English, every.Chinese + days.Chinese}
-	case days.English != "":
-		return Text{every.English + " on " + days.English, every.Chinese + days.Chinese}
-	case len(p.ByMonthDay) > 0:
-		day := monthDayWords(p.ByMonthDay)
-		if months.English != "" {
-			return Text{every.English + " on the " + day.English + " of " + strings.TrimPrefix(months.English, ", "), every.Chinese + strings.TrimPrefix(months.Chinese, "、") + day.Chinese}
+	case p.Freq == calendar.Weekly && p.Interval <= 1 && len(p.Byweekday) > 0:
+		switch {
+		case slices.Equal(p.Byweekday, calendar.Week[1:6]):
+			week = Text{"weekday", "周一到周五"}
+		case slices.Equal(p.Byweekday, []calendar.Weekday{calendar.Week[6], calendar.Week[0]}):
+			week = Text{"weekend", "周末"}
 		}
-		return Text{"on the " + day.English + " of " + every.English, every.Chinese + day.Chinese}
+		return Text{"every %s", "每%s"}.with(week)
+	case len(p.Byweekday) > 0 && p.Freq == calendar.Monthly:
+		return Text{"on the %s of %s", "%[2]s%[1]s"}.with(week, every)
+	case len(p.Byweekday) > 0:
+		return Text{"%s on %s", "%s%s"}.with(every, week)
+	case len(p.Bymonth) == 1 && len(p.Bymonthday) == 1 && p.Bymonthday[0] > 0 && p.Freq == calendar.Yearly:
+		return Text{"%s on %s %d", "%s%s%d日"}.with(every, months, p.Bymonthday[0])
+	case len(p.Bymonth) > 0 && len(p.Bymonthday) > 0:
+		return Text{"%s on the %s of %s", "%[1]s%[3]s%[2]s"}.with(every, days, months)
+	case len(p.Bymonthday) == 1 && p.Bymonthday[0] > 28 && p.Interval <= 1:
+		return Text{"on the %s of every month that has one", "有%[1]s的月份每月%[1]s"}.with(days)
+	case len(p.Bymonthday) > 0:
+		return Text{"on the %s of %s", "%[2]s%[1]s"}.with(days, every)
 	}
 	return every
 }
@@ -128,25 +162,21 @@ func firstOf(all []int) int {
 	return all[0]
 }
 
-// weekWords says days of the week, in the order of a week that begins on
-// Monday.
-func weekWords(all []calendar.Weekday) Text {
-	var english, zh []string
-	for n := range 7 {
-		d := time.Weekday((n + 1) % 7)
-		for _, w := range all {
-			if w.Day != d {
-				continue
-			}
-			name, short := weekdayNames[d].English, "周"+weekdayNames[d].Chinese
-			if w.N != 0 {
-				nth := nthWords(w.N)
-				name, short = nth.English+" "+name, nth.Chinese+"个"+short
-			}
-			english, zh = append(english, name), append(zh, short)
-		}
+// listOf lists what a function says of each.
+func listOf[T any](all []T, words func(T) Text) Text {
+	var texts []Text
+	for _, one := range all {
+		texts = append(texts, words(one))
 	}
-	return Text{list(english, "en"), list(zh, "zh")}
+	return list(texts)
+}
+
+func weekdayWords(w calendar.Weekday) Text {
+	name := weekdayNames[(w.Day()+1)%7]
+	if w.N() == 0 {
+		return Text{name.English, "周" + name.Chinese}
+	}
+	return Text{"%s %s", "%s个周%s"}.with(nthWords(w.N()), name)
 }
 
 func nthWords(n int) Text {
@@ -156,16 +186,22 @@ func nthWords(n int) Text {
 	return Text{fmt.Sprintf("%d%s", n, ordinalEnd(n)), "第" + chineseNumeral(n)}
 }
 
-func monthDayWords(all []int) Text {
-	var english, zh []string
-	for _, n := range all {
-		if n < 0 {
-			english, zh = append(english, "last day"), append(zh, "最后一天")
-			continue
-		}
-		english, zh = append(english, fmt.Sprintf("%d%s", n, ordinalEnd(n))), append(zh, fmt.Sprintf("%d号", n))
+func monthDayWords(n int) Text {
+	if n < 0 {
+		return Text{"last day", "最后一天"}
 	}
-	return Text{list(english, "en"), list(zh, "zh")}
+	return Text{fmt.Sprintf("%d%s", n, ordinalEnd(n)), fmt.Sprintf("%d号", n)}
+}
+
+func ordinalEnd(n int) string {
+	if n/10 != 1 && n%10 > 0 && n%10 < 4 {
+		return [...]string{"", "st", "nd", "rd"}[n%10]
+	}
+	return "th"
+}
+
+func monthWords(n int) Text {
+	return Text{time.Month(n).String(), fmt.Sprintf("%d月", n)}
 }
 
 func chineseNumeral(n int) string {
@@ -179,14 +215,15 @@ func chineseNumeral(n int) string {
 	return digits[n/10%10] + "十" + digits[n%10]
 }
 
-func lunarDayName(n int) string {
+func lunarDayWords(n int) Text {
+	name := chineseNumeral(n)
 	switch {
 	case n < 0:
-		return "最后一天"
+		name = "最后一天"
 	case n <= 10:
-		return "初" + chineseNumeral(n)
+		name = "初" + name
 	}
-	return chineseNumeral(n)
+	return Text{fmt.Sprint(n), name}
 }
 
 // holidayName is the first name that the Chinese table has for a holiday.

@@ -72,7 +72,7 @@ func TestBoundsAreUnderstood(t *testing.T) {
 		{"双周五提醒我", "rule FREQ=WEEKLY;INTERVAL=2;BYDAY=FR;BYHOUR=9;BYMINUTE=0"},
 		{"隔周五提醒我", "rule FREQ=WEEKLY;INTERVAL=2;BYDAY=FR;BYHOUR=9;BYMINUTE=0"},
 		{"每月第三个周五提醒我", "rule FREQ=MONTHLY;BYDAY=3FR;BYHOUR=9;BYMINUTE=0"},
-		{"每月最后一个工作日下午5点提醒我", "rule FREQ=MONTHLY;BYHOUR=17;BYMINUTE=0;BYSETPOS=-1;X-DAYS=WORK"},
+		{"每月最后一个工作日下午5点提醒我", "rule FREQ=MONTHLY;BYSETPOS=-1;BYHOUR=17;BYMINUTE=0;X-DAYS=WORK"},
 		{"on the last friday of the month at 5pm", "2026-11-27 17:00"},
 		{"remind me the first monday in december at 9am", "2026-12-07 09:00"},
 		{"remind me friday week at 9am", "2026-12-04 09:00"},

@@ -91,18 +91,6 @@ type Ambiguous struct {
 	Choices []Phrase
 }
 
-// Text is said in two languages.
-type Text struct{ English, Chinese string }
-
-// In is the text in a language: Chinese for "zh" and what begins so, else
-// English.
-func (t Text) In(lang string) string {
-	if chinese(lang) {
-		return t.Chinese
-	}
-	return t.English
-}
-
 // Error asks in English and lists the choices.
 func (a *Ambiguous) Error() string {
 	text := "ambiguous time: " + a.Question.English

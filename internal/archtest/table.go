@@ -223,7 +223,6 @@ func wide() map[string]string {
 		"when.piece":      "what one pattern can say of a time; each says one or two of it, and a type for each would only be told apart again",
 		"when.bag":        "all that was said of one time, in any order",
 		"when.repeat":     "what one pattern can say of a repetition",
-		"calendar.Part":   "one RRULE as RFC 5545 has it, a field for each of its parts",
 		"intent.Intent":   "what a message wants, plain data: each kind of wish fills the few that it needs",
 		"cron.Job":        "what people decide of a job, as it is stored",
 		"channels.Limits": "plain data, one value for each fact of a platform; adapters name the few they have",
