@@ -163,8 +163,8 @@ func (s *Set) manage(ctx context.Context, r *request) (string, error) {
 	case verb == "list":
 		return s.listReminders(ctx, r)
 	case verb == "" && nearVerb(word) != "":
-		return fmt.Sprintf(r.pick("I do not know %s. Did you mean `%s`? There are list, add, task, remove, pause, resume, run, skip, done, undo, move, snooze, rename and text.",
-			"没有 %s 这个操作。你是想用 `%s` 吗？可用：列表、添加、任务、删除、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容。"), code(cut(word)), nearVerb(word)), nil
+		return fmt.Sprintf(r.pick("I do not know %s. Did you mean `%s`? There are list, add, task, remove, pause, resume, run, skip, done, undo, move, snooze, rename, text and export.",
+			"没有 %s 这个操作。你是想用 `%s` 吗？可用：列表、添加、任务、删除、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容、导出。"), code(cut(word)), nearVerb(word)), nil
 	case verb != "" && verb != "add" && verb != "task":
 		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), verb, rest))
 	}

@@ -143,17 +143,11 @@ func (q *question) picked(answer string) (int, bool) {
 	if oneOf(text, neverMind) {
 		return -1, true
 	}
-	short := strings.TrimSpace(strings.NewReplacer("number", "", "option", "", "个", "", "条", "", "项", "", "的", "", "那", "", "吧", "").Replace(bare(text)))
-	n, err := strconv.Atoi(strings.TrimPrefix(short, "第"))
-	for i, words := range strings.Split(ordinals, ";") {
-		if err != nil && oneOf(short, words) {
-			n, err = i+1, nil
-		}
+	n, isNumber := ordinal(text)
+	if n == -1 {
+		n = len(q.Choices)
 	}
-	if oneOf(short, "last|最后|最后一") {
-		n, err = len(q.Choices), nil
-	}
-	if err == nil && n >= 1 && n <= len(q.Choices) {
+	if isNumber && n >= 1 && n <= len(q.Choices) {
 		return n - 1, true
 	}
 	if !q.At.IsZero() {
@@ -163,11 +157,26 @@ func (q *question) picked(answer string) (int, bool) {
 	for i, c := range q.Choices {
 		labels = append(labels, cron.Job{ID: strconv.Itoa(i), Message: c.Label})
 	}
-	if found := match(text, labels); len(found) == 1 && err != nil {
+	if found := match(text, labels); len(found) == 1 && !isNumber {
 		i, _ := strconv.Atoi(found[0].ID)
 		return i, true
 	}
 	return 0, false
+}
+
+// ordinal reads a place in a list: "2", "the second one", 第二个; -1 is the last.
+func ordinal(text string) (int, bool) {
+	short := strings.TrimSpace(strings.NewReplacer("number", "", "option", "", "个", "", "条", "", "项", "", "的", "", "那", "", "吧", "").Replace(bare(text)))
+	if oneOf(short, "last|最后|最后一") {
+		return -1, true
+	}
+	for i, words := range strings.Split(ordinals, ";") {
+		if oneOf(short, words) {
+			return i + 1, true
+		}
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(short, "第"))
+	return n, err == nil
 }
 
 // pressed takes the choice under a button.

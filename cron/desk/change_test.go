@@ -82,7 +82,8 @@ func TestListAndChange(t *testing.T) {
 	f.change(t, f.ann, "remove MUM", done, "Mum: call mum.")
 	f.change(t, f.ann, "run dad", done, "It comes now: ⚙️ call dad.")
 	f.change(t, f.ann, "run dad", desk.Wrong, "right now")
-	f.change(t, f.ann, "remove 9", desk.Unknown, "no such reminder")
+	f.change(t, f.ann, "remove 9", done, "Number 9 is not there. Which one?\n1. ")
+	f.change(t, f.ann, "remove dentist", desk.Unknown, "no reminder “dentist”")
 	f.change(t, zh, "remove 爸爸", desk.Unknown, "没有“爸爸”这个提醒，现有的是：\n- call dad")
 	f.change(t, f.ann, "remove "+strings.ToUpper(pills.ID), done, "Cancelled (every day at 09:00): take pills.")
 	if got := f.count(t); got != 1 {

@@ -119,7 +119,7 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if in.Op == intent.Undo {
 		return d.undoing(ctx, w.Who, "", seed)
 	}
-	found, rang, err := d.meant(ctx, w)
+	found, rang, many, err := d.meantAll(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +130,11 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(found) == 0 {
 		return nil, d.whose(w.Who, all[0])
 	}
-	many := in.Ref.All || !in.Ref.From.IsZero()
 	if len(found) > 1 && !many {
 		return nil, d.which(w, found)
+	}
+	if in.Op == intent.Move && in.Time == "" && in.Shift == (when.Span{}) && len(found) == 1 {
+		return nil, d.otherTime(ctx, w.Who, found[0].ID)
 	}
 	changed := &deed{Op: in.Op, Seed: seed}
 	for _, j := range found {

@@ -38,6 +38,3 @@ func (d *Desk) Showed(ctx context.Context, w Who, ids ...string) error {
 	_, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = shown{IDs: ids, At: d.jobs.Now()} })
 	return err
 }
-
-// RefOf is what Find makes of a reference.
-func RefOf(ref string) intent.Ref { return refOf(ref) }

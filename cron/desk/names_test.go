@@ -129,17 +129,65 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("3 is %+v", said)
 		}
 		before := w.seen(t)
-		_, err := w.Do(t.Context(), w.ann, change(intent.Remove, intent.Ref{Number: 3}), desk.Message{})
-		if r := new(desk.Refusal); !errors.As(err, &r) || r.Kind != desk.Unknown {
-			t.Errorf("3 again: %v", err)
+		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 3}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Number 3 is not there. Which one?\n1. ", "没有第 3 个。是哪一个？\n1. ")) {
+			t.Errorf("3 again: %+v", said)
 		}
 		w.now = w.now.Add(30 * time.Minute)
-		_, err = w.Do(t.Context(), w.ann, change(intent.Remove, intent.Ref{Number: 1}), desk.Message{})
-		if r := new(desk.Refusal); !errors.As(err, &r) || r.Kind != desk.Unsure || !strings.Contains(r.Text, "\n1. ") {
-			t.Errorf("an old number: %v", err)
+		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 1}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Which one?\n1. ", "是哪一个？\n1. ")) {
+			t.Errorf("an old number: %+v", said)
 		}
-		if got := difference(before, w.seen(t)); len(got) != 2 { // "first" is over
+		if got := difference(before, w.seen(t)); len(got) != 3 || !strings.Contains(got[2], "hidden") { // "first" is over
 			t.Errorf("it changes %q", got)
+		}
+		if said := w.hear(t, w.ann, w.say("the second one", "第二个")); len(said.Jobs) != 1 || said.Jobs[0].ID != w.known["pills"].ID {
+			t.Errorf("the second one is %+v", said)
+		}
+	})
+}
+
+// Several that are named one by one are asked about before they go, and come
+// back together.
+func TestNamedOneByOne(t *testing.T) {
+	langs(t, func(t *testing.T, lang string) {
+		for words, want := range map[string][]string{
+			"1 3": {"mum", "gym"}, "1, 3": {"mum", "gym"}, "#1 #3": {"mum", "gym"}, "1、3": {"mum", "gym"}, "1和3": {"mum", "gym"},
+			"the 1st and the third": {"mum", "gym"}, "第1个和第三个": {"mum", "gym"}, "1, 3 and 4": {"mum", "gym", "milk"},
+			"gym and milk": {"gym", "milk"}, "健身和买牛奶": {"gym", "milk"}, "4, gym": {"gym", "milk"}, "3 3": {"gym"},
+		} {
+			w := newWorld(t, lang)
+			if lang == "zh" && strings.Contains(words, "gym") || lang == "en" && strings.Contains(words, "健身") {
+				continue
+			}
+			before := w.seen(t)
+			said := w.do(t, change(intent.Remove, desk.RefOf(words)), desk.Message{})
+			if len(want) > 1 {
+				if !said.Asked || len(difference(before, w.seen(t))) != 1 {
+					t.Errorf("%q: %+v", words, said)
+				}
+				said = w.hear(t, w.ann, w.say("yes", "是"))
+			}
+			for _, n := range want {
+				if _, there := w.get(t, n); there {
+					t.Errorf("%q leaves %s: %+v", words, n, said)
+				}
+			}
+			if gone := difference(before, w.seen(t)); len(gone) != len(want) {
+				t.Errorf("%q takes %q away", words, gone)
+			}
+			w.do(t, change(intent.Undo, intent.Ref{}), desk.Message{})
+			if got := difference(before, w.seen(t)); len(got) != 0 {
+				t.Errorf("%q, undone: %q", words, got)
+			}
+		}
+		w := newWorld(t, lang)
+		before := w.seen(t)
+		for _, words := range []string{"1, 9", "1 and the dentist", w.say("gym and m", "健身和电")} {
+			if said, err := w.Do(t.Context(), w.ann, change(intent.Remove, desk.RefOf(words)), desk.Message{}); err == nil && words != "健身和电" {
+				t.Errorf("%q: %+v", words, said)
+			}
+		}
+		if got := difference(before, w.seen(t)); len(got) > 1 {
+			t.Errorf("what is not there takes %q away", got)
 		}
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +71,7 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 			found = append(found, it.job)
 		}
 	case ref.Number != 0:
-		found, err = d.numbered(ctx, w.Who, ref.Number, jobs)
+		found, err = d.numbered(ctx, w, ref.Number, jobs)
 	case ref.Words != "":
 		found = match(ref.Words, pool)
 	case ref.Clock != "":
@@ -105,11 +105,56 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	return found, rang, nil
 }
 
+// lists is what stands between the names of several.
+var lists = regexp.MustCompile(`(?i)\s*(?:[,，、;；&+]|\band\b|和|跟|以及|还有)\s*`)
+
+// named are the parts of a list: "1, 2 and the gym", "1 2".
+func named(words string) (parts []string) {
+	if numbers := strings.Fields(words); strings.Trim(words, "0123456789# ") == "" {
+		return numbers
+	}
+	for _, part := range lists.Split(words, -1) {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// meantAll is meant for what may be done to several; many says that several are
+// named.
+func (d *Desk) meantAll(ctx context.Context, w wish) (found []cron.Job, rang []rung, many bool, err error) {
+	found, rang, err = d.meant(ctx, w)
+	many = w.in.Ref.All || !w.in.Ref.From.IsZero()
+	parts := named(w.in.Ref.Words)
+	if len(parts) < 2 || !errors.Is(err, cron.ErrNotFound) {
+		return found, rang, many, err
+	}
+	for _, part := range parts {
+		one := w
+		one.in.Ref = RefOf(part)
+		its, late, err := d.meant(ctx, one)
+		if q, asks := errors.AsType[*question](err); asks || len(its) > 1 {
+			if !asks {
+				q = d.which(one, its)
+			}
+			err = &Refusal{Kind: Unsure, Text: fmt.Sprintf("“%s”: ", plain(part, maxShown)) + w.prompt(*q).Text} // an answer would be for one of them
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if rang = late; len(withID(found, its[0].ID)) == 0 {
+			found = append(found, its...)
+		}
+	}
+	return found, rang, true, nil
+}
+
 // Find is the job that ref means: its id, its number in the list last shown, its
 // name or a part of its text. The error is a *Refusal when that is none, or
 // several.
 func (d *Desk) Find(ctx context.Context, w Who, ref string) (cron.Job, error) {
-	found, _, err := d.meant(ctx, wish{Who: w, in: intent.Intent{Ref: refOf(strings.TrimSpace(ref))}})
+	found, _, err := d.meant(ctx, wish{Who: w, in: intent.Intent{Ref: RefOf(ref)}})
 	if q, asks := errors.AsType[*question](err); asks || len(found) > 1 {
 		if !asks {
 			q = d.which(wish{Who: w}, found)
@@ -122,11 +167,25 @@ func (d *Desk) Find(ctx context.Context, w Who, ref string) (cron.Job, error) {
 	return found[0], nil
 }
 
-func refOf(ref string) intent.Ref {
-	if n, err := strconv.Atoi(strings.TrimPrefix(ref, "#")); err == nil && n != 0 && len(ref) < 6 { // an id may be of digits, too
+// place finds what is a place in a list and not the name of something: "two".
+var place = regexp.MustCompile(`(?i)^#?\d+\.?$|\d(?:st|nd|rd|th)\b|第|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|最后|头一`)
+
+// RefOf is which job a text means: its place in the list, "all", "it", or words
+// of it.
+func RefOf(text string) intent.Ref {
+	text = strings.Trim(strings.TrimSpace(text), "\"'“”‘’`")
+	n, isNumber := ordinal(strings.TrimSuffix(strings.TrimPrefix(text, "#"), "."))
+	switch low := strings.ToLower(text); {
+	case text == "":
+		return intent.Ref{}
+	case oneOf(low, "all|everything|*|全部|所有"):
+		return intent.Ref{All: true}
+	case oneOf(low, "it|this|that|last|the last one|latest|这个|那个|它|刚才那个|最近一个"):
+		return intent.Ref{Last: true}
+	case isNumber && n != 0 && n < 10000 && place.MatchString(text): // an id may be of digits, too
 		return intent.Ref{Number: n}
 	}
-	return intent.Ref{Words: ref}
+	return intent.Ref{Words: text}
 }
 
 // it is the job that nobody names: that of the message which is replied to,
@@ -183,7 +242,8 @@ func likely(op intent.Op, found []cron.Job, rang []rung, now time.Time) []cron.J
 }
 
 // numbered is the job with a number in the list last shown, -1 = the last one.
-func (d *Desk) numbered(ctx context.Context, w Who, n int, jobs []cron.Job) ([]cron.Job, error) {
+// Without such a list, and when it has no such number, the question is which.
+func (d *Desk) numbered(ctx context.Context, w wish, n int, jobs []cron.Job) ([]cron.Job, error) {
 	list, err := recall[shown](ctx, d.memory, w.room("shown"))
 	if err != nil {
 		return nil, err
@@ -191,20 +251,23 @@ func (d *Desk) numbered(ctx context.Context, w Who, n int, jobs []cron.Job) ([]c
 	if len(jobs) == 1 && (n == 1 || n == -1) {
 		return jobs, nil
 	}
-	if len(jobs) > 0 && d.jobs.Now().Sub(list.At) >= shownFor {
-		said, err := d.show(ctx, w, items(jobs, d.jobs.Now()), "")
-		if err != nil {
-			return nil, err
-		}
-		return nil, &Refusal{Kind: Unsure, Text: w.pick("these are the reminders now; which number?", "现在的提醒是这些，请说编号：") + "\n\n" + said.Text}
-	}
+	fresh := d.jobs.Now().Sub(list.At) < shownFor
 	if n == -1 {
 		n = len(list.IDs)
 	}
-	if n < 1 || n > len(list.IDs) || len(withID(jobs, list.IDs[n-1])) == 0 {
+	switch {
+	case len(jobs) == 0:
 		return nil, w.unknown("", jobs)
+	case fresh && n >= 1 && n <= len(list.IDs):
+		if found := withID(jobs, list.IDs[n-1]); len(found) > 0 {
+			return found, nil
+		}
 	}
-	return withID(jobs, list.IDs[n-1]), nil
+	q := d.which(w, jobs)
+	if fresh {
+		q.Prompt = fmt.Sprintf(w.pick("Number %d is not there. ", "没有第 %d 个。"), n) + q.Prompt
+	}
+	return nil, q
 }
 
 // unknown says that there is no such job, and which ones are like it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"magpie/agent/buttons"
 	"magpie/agent/command"
@@ -32,6 +33,7 @@ func (t *toolbox) remindOptions() *remind.Options {
 type talking interface {
 	Do(ctx context.Context, w desk.Who, in intent.Intent, m desk.Message) (desk.Said, error)
 	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	Find(ctx context.Context, w desk.Who, ref string) (cron.Job, error)
 }
 
 // reminders answers the slash commands about reminders.
@@ -115,19 +117,77 @@ func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest strin
 	if verb == "export" {
 		return r.export(ctx, a)
 	}
-	in, whole := changeOf(verb, rest)
-	if in.Time != "" {
-		in.Time, in.Shift = remind.TimeOf(in.Op, in.Time, intent.Context{Now: r.now(), Zone: a.Zone})
+	in := intent.Intent{Kind: intent.Change, Op: intent.Op(verb)}
+	value := ""
+	switch in.Op {
+	case intent.Move, intent.Text, intent.Rename, intent.Snooze:
+		rest, value = r.parted(ctx, a, in.Op, rest)
 	}
-	m := r.message(ctx, a, rest)
-	if !whole { // the reader finds out what is the reminder and what is new
-		m.Text = verb + " " + rest
-		if said, mine, err := r.desk.Say(ctx, who(a), m); mine || err != nil {
-			return r.reply(ctx, a, said, err)
+	if in.Ref = desk.RefOf(rest); in.Op == intent.Rename {
+		if j, err := r.desk.Find(ctx, who(a), rest); err == nil && j.Name == "" && j.Mode == cron.Notify {
+			in.Op = intent.Text // what it is called is what it says
 		}
 	}
-	said, err := r.desk.Do(ctx, who(a), in, m)
+	switch {
+	case in.Op == intent.Text || in.Op == intent.Rename:
+		in.Text = value
+	case value != "":
+		in.Time, in.Shift = remind.TimeOf(in.Op, value, intent.Context{Now: r.now(), Zone: a.Zone})
+	}
+	in.Ref.Rang = in.Op == intent.Snooze && in.Ref == (intent.Ref{})
+	said, err := r.desk.Do(ctx, who(a), in, r.message(ctx, a, value))
 	return r.reply(ctx, a, said, err)
+}
+
+// newTo stands between a reminder and what it becomes.
+var newTo = regexp.MustCompile(`(?i)^\s*(?:(?:to|for|by|until|as|on)\s+|改?[到为成]|[:：,，])\s*`)
+
+// parted takes apart which reminder is meant and what it becomes: "2 9:30", "buy
+// milk to buy oat milk", 健身晚上七点.
+func (r reminders) parted(ctx context.Context, a command.Asker, op intent.Op, text string) (ref, value string) {
+	c := intent.Context{Now: r.now(), Zone: a.Zone}
+	isNew := func(value string) bool {
+		if op == intent.Text || op == intent.Rename {
+			return value != ""
+		}
+		return remind.IsTime(op, value, c)
+	}
+	first, value, _ := strings.Cut(text, " ")
+	if named := desk.RefOf(first); named.Number != 0 || named.Last || named.All || isJobID(first) {
+		return first, newTo.ReplaceAllString(value, "")
+	}
+	if op == intent.Snooze && isNew(text) {
+		return "", text
+	}
+	var told, others []int // where something like "to" stands, and the rest from behind
+	for i := range text {
+		switch {
+		case i == 0 || i > maxParted:
+		case newTo.MatchString(text[i:]):
+			told = append(told, i)
+		case text[i] == ' ' || text[i] >= utf8.RuneSelf:
+			others = append([]int{i}, others...)
+		}
+	}
+	for _, i := range append(told, others...) {
+		ref, value = strings.TrimSpace(text[:i]), strings.TrimSpace(newTo.ReplaceAllString(text[i:], ""))
+		if ref == "" || !isNew(value) {
+			continue
+		}
+		_, err := r.desk.Find(ctx, who(a), ref)
+		if refusal, no := errors.AsType[*desk.Refusal](err); err == nil || no && refusal.Kind == desk.Unsure {
+			return ref, value
+		}
+	}
+	return text, ""
+}
+
+// maxParted is how many bytes of a text are looked at for which reminder it
+// means.
+const maxParted = 300
+
+func isJobID(text string) bool {
+	return len(text) == 10 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 // export gives the reminders of the chat as a calendar file.
@@ -152,40 +212,4 @@ func (r reminders) export(ctx context.Context, a command.Asker) (command.Reply, 
 		Text:  pickLang(a.Lang, "The reminders of this chat, for a calendar.", "这是本会话的提醒，可导入日历。"),
 		Files: []chat.Attachment{{Kind: chat.File, Name: name, MIME: mime, Ref: ref, Size: size}},
 	}, nil
-}
-
-// newTo stands between a reminder and what it becomes.
-var newTo = regexp.MustCompile(`(?i)^\s*(?:(?:to|for|by|until|as|on)\s+|到|为|成|[:：,，])?\s*`)
-
-// changeOf is what a verb says to do. whole: which reminder, and what it
-// becomes, is clear.
-func changeOf(verb, rest string) (in intent.Intent, whole bool) {
-	in = intent.Intent{Kind: intent.Change, Op: intent.Op(verb)}
-	switch in.Op {
-	case intent.Move, intent.Text, intent.Rename, intent.Snooze:
-	default:
-		in.Ref = remind.RefOf(rest)
-		return in, true
-	}
-	ref, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	named := remind.RefOf(ref)
-	if whole = named.Number > 0 || named.Last || isJobID(ref); !whole {
-		if in.Op == intent.Snooze && rest == "" {
-			in.Ref.Rang, whole = true, true
-		} else {
-			in.Ref = remind.RefOf(rest)
-		}
-		return in, whole
-	}
-	in.Ref, value = named, newTo.ReplaceAllString(value, "")
-	if in.Op == intent.Move || in.Op == intent.Snooze {
-		in.Time = value
-	} else {
-		in.Text = value
-	}
-	return in, true
-}
-
-func isJobID(text string) bool {
-	return len(text) == 10 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }

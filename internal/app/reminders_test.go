@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,72 @@ func TestRemindersHandledAgain(t *testing.T) {
 			t.Errorf("%q, %v leaves %q", text.Text, err, r.left())
 		}
 	}
+}
+
+// A verb of /reminders changes what its words name and makes nothing, whatever
+// they say; nor does it answer the question that is open.
+func TestRemindersByTheirWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ verb, rest, want, left string }{
+		{"move", "gym to 7pm", "now every day at 19:00: gym", ""},
+		{"move", "the gym 7:15pm", "now every day at 19:15: gym", ""},
+		{"move", "健身 晚上七点", "每天 19:00", ""},
+		{"move", "健身晚上七点", "每天 19:00", ""},
+		{"move", "健身到晚上七点", "每天 19:00", ""},
+		{"move", "gym an hour later", "“gym” repeats", ""},
+		{"move", "gym", "When shall “gym” come?", ""},
+		{"move", "dentist to 7pm", "there is no reminder “dentist to 7pm”", ""},
+		{"move", "dentist", "there is no reminder “dentist”", ""},
+		{"move", "", "When shall “buy milk” come?", ""}, // the one last spoken of
+		{"snooze", "gym 30 minutes", "at 09:30: gym", "gym gym 健身 buy milk"},
+		{"snooze", "gym until 5pm", "at 17:00: gym", "gym gym 健身 buy milk"},
+		{"snooze", "健身半小时", "09:30", "gym 健身 健身 buy milk"},
+		{"rename", "buy milk to buy oat milk", "buy oat milk", "gym 健身 buy oat milk"},
+		{"rename", "健身改成跑步", "跑步", "gym 跑步 buy milk"},
+		{"text", "buy milk: buy two", "buy two", "gym 健身 buy two"},
+		{"text", "gym", "what shall it say?", ""},
+		{"remove", "gym, milk", "Really remove all 2?", ""},
+	} {
+		r := newCounter(t)
+		for _, text := range []string{"gym", "健身", "buy milk"} {
+			if _, err := r.Remind(t.Context(), asker("made:"+text), "every day at 9am "+text, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := asker("it")
+		if strings.ContainsRune(c.want, '每') || c.want == "跑步" {
+			a.Lang = "zh"
+		}
+		said, err := r.Change(t.Context(), a, c.verb, c.rest)
+		if c.left == "" {
+			c.left = "gym 健身 buy milk"
+		}
+		if left := r.left(); err != nil || !strings.Contains(said.Text, c.want) || !sameWords(left, c.left) {
+			t.Errorf("%s %s: %q, %v; there are %s", c.verb, c.rest, said.Text, err, left)
+		}
+	}
+	r := newCounter(t)
+	for _, text := range []string{"gym early", "gym late"} {
+		if _, err := r.Remind(t.Context(), asker(text), "every day at 9am "+text, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, rest := range []string{"gym", "late", "2"} { // the first asks which one
+		if _, err := r.Change(t.Context(), asker(fmt.Sprint("verb", n)), []string{"remove", "move", "move"}[n], rest); err != nil {
+			t.Fatal(err)
+		}
+		if left := r.left(); !sameWords(left, "gym early gym late") {
+			t.Errorf("after %q there are %s", rest, left)
+		}
+	}
+}
+
+// sameWords says whether two texts have the same words in any order.
+func sameWords(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // nothingKnown knows of no message what it is about.

@@ -3,6 +3,7 @@ package remind
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -174,25 +175,6 @@ func (in cronIn) when() string {
 	return text
 }
 
-// RefOf is which job a text means: its number in the list, "all", "it", or words
-// of it.
-func RefOf(text string) intent.Ref {
-	text = strings.Trim(strings.TrimSpace(text), "\"'“”‘’`")
-	number := strings.TrimSuffix(strings.TrimPrefix(text, "#"), ".")
-	switch low := strings.ToLower(text); {
-	case text == "":
-		return intent.Ref{}
-	case slices.Contains([]string{"all", "everything", "*", "全部", "所有"}, low):
-		return intent.Ref{All: true}
-	case slices.Contains([]string{"it", "this", "that", "last", "the last one", "latest", "这个", "那个", "它", "刚才那个", "最近一个"}, low):
-		return intent.Ref{Last: true}
-	case isNumber(number) && len(number) < 5:
-		n, _ := strconv.Atoi(number)
-		return intent.Ref{Number: n}
-	}
-	return intent.Ref{Words: text}
-}
-
 // TimeOf is what words say of when to move or snooze something: a new time, or
 // by how much.
 func TimeOf(op intent.Op, text string, c intent.Context) (time string, shift when.Span) {
@@ -209,6 +191,18 @@ func TimeOf(op intent.Op, text string, c intent.Context) (time string, shift whe
 		return "", read.Shift
 	}
 	return text, shift
+}
+
+// IsTime says whether TimeOf can make something of words.
+func IsTime(op intent.Op, text string, c intent.Context) bool {
+	at, shift := TimeOf(op, text, c)
+	if at == "" {
+		return shift != (when.Span{})
+	}
+	old := when.Phrase{At: c.Now.Add(24 * time.Hour), Zone: zoneOf(c)}
+	_, err := when.Moved(at, old, old.At, c.Now)
+	_, unsure := errors.AsType[*when.Ambiguous](err)
+	return err == nil || unsure
 }
 
 // length reads how long something is put off: "10 minutes", "half an hour", "in

@@ -341,7 +341,7 @@ func (a asking) snooze(ctx context.Context) (desk.Said, error) {
 // ref is which job is meant; none may be said where that has a meaning, or in
 // a reply to a message about one.
 func (a asking) ref(ctx context.Context, none bool) (intent.Ref, error) {
-	ref := RefOf(a.in.JobID)
+	ref := desk.RefOf(a.in.JobID)
 	if ref == (intent.Ref{}) && !none && a.message(ctx, "").Reply == "" {
 		return ref, tools.Errorf(tools.InvalidArgs, "which one? Give job_id: its number in the list, or words of its text; list shows them")
 	}
