@@ -24,6 +24,7 @@ func (t *turn) heard() tools.Heard {
 			continue
 		}
 		lines = append(lines, d.Text)
+		h.Files = append(h.Files, d.Attachments...)
 		for _, a := range d.Attachments {
 			if spoken(a) {
 				lines = append(lines, a.Text)
@@ -50,7 +51,7 @@ func (t *turn) offer(ctx context.Context) {
 }
 
 // replied ends the turn if what the person has said was the answer to a
-// question that the model does not know of. A turn that has begun with the model
+// question that the model does not know of, or needs no model. A turn that has begun with the model
 // goes on with it.
 func (t *turn) replied(ctx context.Context) bool {
 	ask := t.env.kit.Reply
@@ -59,7 +60,7 @@ func (t *turn) replied(ctx context.Context) bool {
 	}
 	sc := t.env.scope
 	sc.Heard, sc.CallID = t.heard(), t.id+":reply"
-	if sc.Said == "" {
+	if sc.Said == "" && len(sc.Files) == 0 {
 		return false
 	}
 	res, mine, err := ask(ctx, sc)

@@ -91,7 +91,8 @@ type Heard struct {
 	// Reply is the platform's id of the bot's message that the latest of them
 	// replies to; "" none.
 	Reply   string
-	Tainted bool // the turn has read text from outside, or follows one that has
+	Files   []chat.Attachment // that came with them
+	Tainted bool              // the turn has read text from outside, or follows one that has
 }
 
 // Place is where events about the call belong: the chat, but for a subagent,

@@ -17,7 +17,7 @@ import (
 const (
 	yes       = "yes|y|yes please|yeah|yep|sure|ok|okay|do it|go ahead|confirm|好|好的|是|是的|对|嗯|确定|确认|可以|行|没错|删吧|要"
 	no        = "no|n|nope|dont|no thanks|不|不是|否|不要|不用|不行|别"
-	neverMind = "never mind|nevermind|forget it|cancel|stop|leave it|nothing|none|no|nope|算了|不用了|取消|不要了|没事|没事了|不了|不用|不"
+	neverMind = "undo|撤销|撤回|never mind|nevermind|forget it|cancel|stop|leave it|nothing|none|no|nope|算了|不用了|取消|不要了|没事|没事了|不了|不用|不"
 	ordinals  = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
 )
 
@@ -77,12 +77,16 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		}
 	}
 	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command}
-	in := d.words.read(m.Text, c)
+	in, answers := d.words.read(m.Text, c), false
 	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
-		if reply, ok := d.reply(w, q, m, c); ok {
+		var reply intent.Intent
+		if reply, answers = d.reply(w, q, m, c); answers {
 			in, m.Reply = reply, ""
 			m.Task = m.Task || q.Message.Task
 		}
+	}
+	if m.Answer && !answers {
+		return nil, Said{}, errNothing
 	}
 	in.Task = in.Task || m.Task
 	switch {

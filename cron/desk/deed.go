@@ -53,7 +53,8 @@ func (d *Desk) creating(w Who, in intent.Intent, seed string) (*deed, error) {
 		if err := w.tooOften(p, d.jobs.Now()); err != nil {
 			return nil, err
 		}
-		j := cron.Job{Message: in.Text, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Schedule: w.schedule(p), Mode: cron.Notify, Nag: in.Nag}
+		j := w.job("", in.Text, p, cron.Notify)
+		j.Nag = in.Nag
 		if j.Message == "" || p.Rest != "" && len(in.Times) > 1 {
 			j.Message = p.Rest // each of several has its own
 		}

@@ -128,6 +128,52 @@ func label(said desk.Said, n int) string {
 	return all[n-1]
 }
 
+// Words that count only as an answer want nothing else, and those that decline
+// are one, whatever they mean without a question.
+func TestOnlyAnAnswer(t *testing.T) {
+	langs(t, func(t *testing.T, lang string) {
+		f := newFixture(t)
+		d := desk.New(f.jobs, f.notes) // with what reads real words
+		f.ann.Lang = lang
+		f.add(t, f.ann, desk.Ask{At: "2026-11-26T07:00", Message: "gym"})
+		say := func(text string) (desk.Said, bool) {
+			said, mine, err := d.Say(t.Context(), f.ann, desk.Message{Text: text, Answer: true})
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			return said, mine
+		}
+		asks := func() {
+			if said, mine, err := d.Say(t.Context(), f.ann, desk.Message{Text: "remind me tomorrow at 8 to walk"}); err != nil || !mine || !said.Asked {
+				t.Fatalf("%+v, %v", said, err)
+			}
+		}
+		for _, text := range []string{"cancel", "取消", "不用", "8"} {
+			if said, mine := say(text); mine {
+				t.Errorf("%q without a question: %+v", text, said)
+			}
+		}
+		for _, text := range []string{"cancel", "stop", "取消", "不用", "undo", "撤销"} {
+			asks()
+			for _, other := range []string{"delete the gym", "把健身删掉", "what's next", "hello"} {
+				if said, mine := say(other); mine {
+					t.Errorf("%q is an answer: %+v", other, said)
+				}
+			}
+			if said, mine := say(text); !mine || said.Asked {
+				t.Errorf("%q: %v, %+v", text, mine, said)
+			}
+			if n := f.count(t); n != 1 {
+				t.Errorf("%q leaves %d", text, n)
+			}
+		}
+		asks()
+		if said, mine := say("the second one"); !mine || len(said.Jobs) != 1 {
+			t.Errorf("an answer: %v, %+v", mine, said)
+		}
+	})
+}
+
 // In a group another person's "2" is no answer, and neither is their press; a
 // question that nobody answers ends after ten minutes, and is told by a hidden
 // job that nobody sees in a list.

@@ -38,6 +38,7 @@ type Message struct {
 	Prefix  string // as Ask.Prefix
 	Command bool   // behind a command: it asks for a reminder even without "remind me"
 	Task    bool   // what it makes is work for the agent
+	Answer  bool   // it counts only as the answer to the open question
 }
 
 // errNothing: the message wants nothing of the reminders.

@@ -9,7 +9,6 @@ import (
 	"magpie/agent/buttons"
 	"magpie/cron"
 	"magpie/cron/desk"
-	"magpie/cron/intent"
 	"magpie/tools"
 	"magpie/tools/remind"
 )
@@ -25,6 +24,7 @@ type pressing interface {
 	// Rang notes that a slot comes: what its buttons mean.
 	Rang(ctx context.Context, due cron.Fired) error
 	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	Offer(ctx context.Context, w desk.Who, jobs []cron.Job, key string) (desk.Said, error)
 }
 
 // shortNotice is the longest answer, in characters, that only the one who
@@ -59,18 +59,19 @@ func (t *toolbox) pressReminder(ctx context.Context, pressed buttons.Pressed) (b
 }
 
 // answered gives the desk what a person says to a question that a command or a
-// button has put. What wants something of its own goes to the model.
+// button has put, and the calendar files that they send. What wants something of
+// its own goes to the model.
 func (t *toolbox) answered(ctx context.Context, sc tools.Scope) (tools.Result, bool, error) {
 	known := t.p.about()
-	if open, err := known.isAsked(ctx, sc.Addr, sc.Sender); err != nil || !open {
-		return tools.Result{}, false, err
-	}
-	read := intent.Read(sc.Said, intent.Context{Now: t.p.now(), Zone: sc.Zone})
-	if read.Kind != intent.None && read.Kind != intent.Ask {
-		return tools.Result{}, false, nil
-	}
 	w := desk.Who{Addr: sc.Addr, Sender: sc.Sender, Direct: sc.Direct, Admin: t.p.isAdmin(sc.Addr.Channel, sc.Sender.ID), Zone: sc.Zone, Lang: sc.Lang}
-	said, mine, err := t.reminders.Say(ctx, w, desk.Message{Text: sc.Said, Key: sc.CallID})
+	said, mine, err := t.calendar(ctx, w, sc)
+	if !mine && err == nil {
+		var open bool
+		if open, err = known.isAsked(ctx, sc.Addr, sc.Sender); err != nil || !open || sc.Said == "" {
+			return tools.Result{}, false, err
+		}
+		said, mine, err = t.reminders.Say(ctx, w, desk.Message{Text: sc.Said, Key: sc.CallID, Answer: true})
+	}
 	if r, ok := errors.AsType[*desk.Refusal](err); ok {
 		said, err = desk.Said{Text: r.Text, Asked: true}, nil
 	}
@@ -80,8 +81,6 @@ func (t *toolbox) answered(ctx context.Context, sc tools.Scope) (tools.Result, b
 	if len(said.Jobs) > 0 {
 		known.made(ctx, sc.Turn, said.Jobs)
 	}
-	if !said.Asked {
-		known.asked(ctx, sc.Addr, sc.Sender, false)
-	}
+	known.asked(ctx, sc.Addr, sc.Sender, said.Asked)
 	return tools.Result{Text: said.Text, OK: true, Buttons: remind.Offered(said)}, true, nil
 }

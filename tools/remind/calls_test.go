@@ -224,7 +224,7 @@ func TestReplyGoesFirst(t *testing.T) {
 	call := calls(t, n, nil)
 	sc := ann
 	sc.Said = "yes"
-	if res := call(sc, `{"action":"remove","job_id":"all"}`); res.Text != "removed" || n.did != nil || !strings.HasSuffix(n.msgs[0].Key, ":reply") {
+	if res := call(sc, `{"action":"remove","job_id":"all"}`); res.Text != "removed" || n.did != nil || !strings.HasSuffix(n.msgs[0].Key, ":reply") || !n.msgs[0].Answer {
 		t.Errorf("%+v, did %+v", res, n.did)
 	}
 	sc.Said = "no idea"

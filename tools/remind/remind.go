@@ -224,10 +224,12 @@ func (a asking) message(ctx context.Context, part string) desk.Message {
 // something of their own are none.
 func (a asking) reply(ctx context.Context) (said desk.Said, mine bool, err error) {
 	if _, here := a.in.address(a.sc); a.sc.Said == "" || !here || a.in.Action == "list" ||
-		intent.Read(a.sc.Said, a.context()).Kind != intent.None {
+		intent.Read(a.sc.Said, a.context()).Kind == intent.Ask {
 		return desk.Said{}, false, nil
 	}
-	return a.desk.Say(ctx, a.who, a.message(ctx, ":reply"))
+	m := a.message(ctx, ":reply")
+	m.Answer = true
+	return a.desk.Say(ctx, a.who, m)
 }
 
 func (a asking) context() intent.Context {
