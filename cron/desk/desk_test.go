@@ -86,8 +86,8 @@ func TestAdd(t *testing.T) {
 	}{
 		{desk.Ask{Schedule: "in 20 minutes to stretch"}, "en", cron.Schedule{At: at("2026-11-23T10:50:00+08:00"), Zone: sh}, "stretch", []string{"OK, {soon}: stretch."}},
 		{desk.Ask{Schedule: "remind me every weekday at 9 to drink water"}, "en", cron.Schedule{Cron: "0 9 * * 1-5", Zone: sh}, "drink water", []string{"OK, {words}: drink water. Next: {next}."}},
-		{desk.Ask{Schedule: "每天早上9点提醒我吃药"}, "zh", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "吃药", []string{"好的，{words}提醒你：吃药。下次：{next}"}},
-		{desk.Ask{Schedule: "明天下午三点开会提醒我"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "开会", []string{"好的，{soon}提醒你：开会"}},
+		{desk.Ask{Schedule: "每天早上9点提醒我吃药"}, "zh", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "吃药", []string{"好的，{words} 提醒你：吃药。下次：{next}"}},
+		{desk.Ask{Schedule: "明天下午三点开会提醒我"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "开会", []string{"好的，{soon} 提醒你：开会"}},
 		{desk.Ask{Schedule: "every 10m", Message: "look"}, "en", cron.Schedule{Every: 10 * time.Minute, Zone: sh}, "look", []string{"OK, {words}: look. Next: {next}."}},
 		{desk.Ask{Schedule: "every 10 seconds", Message: "look"}, "en", cron.Schedule{Every: 10 * time.Second, Zone: sh}, "look", []string{"OK, {words}: look."}},
 		{desk.Ask{Cron: "5/10 * * * * *", Message: "look"}, "en", cron.Schedule{Cron: "5,15,25,35,45,55 * * * * *", Zone: sh}, "look", []string{"Next: {next}."}},
@@ -99,7 +99,7 @@ func TestAdd(t *testing.T) {
 		{desk.Ask{Schedule: "0 9 L * *", Message: "x"}, "en", cron.Schedule{Cron: "0 9 L * *", Zone: sh}, "x", []string{"OK, {words}: x."}},
 		{desk.Ask{At: "2026-11-24T15:00", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "x", []string{"OK, {soon}: x."}},
 		{desk.Ask{At: "2026-11-24T15:00:00Z", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T23:00:00+08:00"), Zone: sh}, "x", []string{"OK, {soon}: x."}},
-		{desk.Ask{At: "2026-11-24T15:00", Message: "x", Zone: "America/New_York"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00-05:00"), Zone: "America/New_York"}, "x", []string{"好的，{soon}提醒你：x"}},
+		{desk.Ask{At: "2026-11-24T15:00", Message: "x", Zone: "America/New_York"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00-05:00"), Zone: "America/New_York"}, "x", []string{"好的，{soon} 提醒你：x"}},
 		{desk.Ask{Schedule: "every day at 9am", Message: "report", Mode: "Agent", Misfire: "skip"}, "en", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "report", []string{"OK, I will do this {words}: report. Next: {next}."}},
 	} {
 		t.Run(c.ask.Schedule+c.ask.Cron+c.ask.At, func(t *testing.T) {
@@ -144,7 +144,13 @@ func (f *fixture) filled(text string, j cron.Job, lang string) string {
 	if err != nil {
 		panic(err)
 	}
-	soon := func(t time.Time) string { return when.Soon(t, f.now, f.ann.Zone, lang) }
+	soon := func(t time.Time) string {
+		text := when.Soon(t, f.now, f.ann.Zone, lang)
+		if t.Sub(f.now) >= 2*time.Minute {
+			text = regexp.MustCompile(`(\d\d:\d\d):\d\d`).ReplaceAllString(text, "$1")
+		}
+		return text
+	}
 	return strings.NewReplacer("{soon}", soon(j.Schedule.At), "{next}", soon(next),
 		"{words}", strings.NewReplacer(" (Asia/Shanghai)", "", "（Asia/Shanghai）", "").Replace(words)).Replace(text)
 }

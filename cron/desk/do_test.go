@@ -74,12 +74,12 @@ func TestOperations(t *testing.T) {
 		"other words": {
 			in:     with(change(intent.Text, last), func(in *intent.Intent) { in.Text = "oat milk 燕麦奶" }),
 			change: [2][]string{{"-buy milk @ 2026-11-27T17:00", "+oat milk 燕麦奶 @ 2026-11-27T17:00"}, {"-买牛奶 @ 2026-11-27T17:00", "+oat milk 燕麦奶 @ 2026-11-27T17:00"}},
-			says:   [2]string{"OK, {2026-11-27T17:00}: oat milk 燕麦奶.", "好的，{2026-11-27T17:00}提醒你：oat milk 燕麦奶"},
+			says:   [2]string{"OK, {2026-11-27T17:00}: oat milk 燕麦奶.", "好的，{2026-11-27T17:00} 提醒你：oat milk 燕麦奶"},
 		},
 		"another name": {
 			in:     with(change(intent.Rename, last), func(in *intent.Intent) { in.Text = "dairy" }),
 			change: [2][]string{{"-buy milk @ 2026-11-27T17:00", "+dairy: buy milk @ 2026-11-27T17:00"}, {"-买牛奶 @ 2026-11-27T17:00", "+dairy: 买牛奶 @ 2026-11-27T17:00"}},
-			says:   [2]string{"OK, {2026-11-27T17:00}: dairy: buy milk.", "好的，{2026-11-27T17:00}提醒你：dairy: 买牛奶"},
+			says:   [2]string{"OK, {2026-11-27T17:00}: dairy: buy milk.", "好的，{2026-11-27T17:00} 提醒你：dairy: 买牛奶"},
 		},
 		"remove the last one": {
 			in:     change(intent.Remove, intent.Ref{Number: -1}),

@@ -70,7 +70,7 @@ func TestGroup(t *testing.T) {
 		w := newWorld(t, lang)
 		w.ann.Direct, w.ann.Addr.Chat = false, "-100"
 		made := w.do(t, intent.Intent{Kind: intent.Create, Text: "tea", Times: []when.Phrase{{At: w.now.Add(2 * time.Hour), Zone: w.ann.Zone}}}, desk.Message{})
-		if want := w.spelled(w.say("OK, {2026-11-25T12:00}, for Ann: tea.", "好的，{2026-11-25T12:00}提醒 Ann：tea")); made.Text != want {
+		if want := w.spelled(w.say("OK, {2026-11-25T12:00}, for Ann: tea.", "好的，{2026-11-25T12:00} 提醒 Ann：tea")); made.Text != want {
 			t.Errorf("says %q, want %q", made.Text, want)
 		}
 		bob, boss := w.ann, w.ann

@@ -251,7 +251,7 @@ func TestMissing(t *testing.T) {
 			t.Errorf("small talk is taken: %v, %v", mine, err)
 		}
 		made := w.hear(t, w.ann, answer)
-		if want := w.spelled(w.say("OK, {2026-11-26T17:00}: call Bob.", "好的，{2026-11-26T17:00}提醒你：给鲍勃打电话")); made.Text != want {
+		if want := w.spelled(w.say("OK, {2026-11-26T17:00}: call Bob.", "好的，{2026-11-26T17:00} 提醒你：给鲍勃打电话")); made.Text != want {
 			t.Errorf("made: %q, want %q", made.Text, want)
 		}
 		if got := difference(before, w.seen(t)); !slices.Equal(got, []string{"+" + bob + " @ 2026-11-26T17:00"}) {

@@ -189,25 +189,27 @@ func RefOf(text string) intent.Ref {
 }
 
 // it is the job that nobody names: that of the message which is replied to,
-// what rang, the one last spoken of, or the only one.
+// what rang lately, the one last spoken of, or the only one. Only what rang is
+// done: "ok" is said of much else.
 func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, rang []rung) ([]cron.Job, error) {
+	if w.m.Reply != "" { // and nothing else
+		return withID(pool, w.m.Reply), nil
+	}
+	for _, r := range rang {
+		found := withID(pool, r.Job.ID)
+		if rangFirst && len(found) > 0 && (r.Job.Nagging != nil || d.jobs.Now().Sub(r.Slot) < lately) {
+			return found, nil
+		}
+	}
+	if w.in.Op == intent.Done {
+		return nil, &Refusal{Kind: Unknown, Text: w.pick("nothing has come of late that could be done", "最近没有响过的提醒")}
+	}
 	last, err := recall[string](ctx, d.memory, w.room("last", w.person()))
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, r := range rang {
-		if rangFirst {
-			ids = append(ids, r.Job.ID)
-		}
-	}
-	if w.m.Reply != "" { // and nothing else
-		return withID(pool, w.m.Reply), nil
-	}
-	for _, id := range append(ids, last) {
-		if found := withID(pool, id); len(found) > 0 {
-			return found, nil
-		}
+	if found := withID(pool, last); len(found) > 0 {
+		return found, nil
 	}
 	if len(pool) == 1 {
 		return pool, nil

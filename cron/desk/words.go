@@ -2,6 +2,7 @@ package desk
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -56,8 +57,16 @@ func name(p cron.Person) string {
 	return plain(p.ID, 40)
 }
 
-// soon is a moment as people say it.
-func (w Who) soon(t, now time.Time) string { return when.Soon(t, now, w.zone(), w.Lang) }
+// soon is a moment as people say it, with seconds when it is very near.
+func (w Who) soon(t, now time.Time) string {
+	text := when.Soon(t, now, w.zone(), w.Lang)
+	if ahead := t.Sub(now); ahead < 0 || ahead >= 2*time.Minute {
+		return withSeconds.ReplaceAllString(text, "$1")
+	}
+	return text
+}
+
+var withSeconds = regexp.MustCompile(`\b(\d\d:\d\d):\d\d\b`)
 
 func (w Who) clock(t time.Time) string { return t.In(w.zone()).Format("15:04") }
 
@@ -111,6 +120,9 @@ func (w Who) comes(j cron.Job, now time.Time) (lead, behind string) {
 		if t := end(j, now); !t.IsZero() {
 			say("The last time: ", "最后一次：", w.soon(t, now))
 		}
+	}
+	if j.Paused {
+		behind += w.pick(" It is paused.", "。现在是暂停状态")
 	}
 	if nag := j.Nag; nag > 0 {
 		say("Again every ", "之后每", w.length(nag)+w.pick(" until you say done", "再提醒一次，直到你说完成"))
@@ -232,6 +244,8 @@ func (w Who) sentence(todo deed, o outcome, thisTime bool, now time.Time) string
 		op = "task"
 	case thisTime:
 		op = "this"
+	case op == intent.Snooze && o.do == "set": // it has not come yet
+		op = intent.Move
 	case o.do == "restore":
 		op = "restore"
 	case todo.Undoes != "":
@@ -244,10 +258,16 @@ func (w Who) sentence(todo deed, o outcome, thisTime bool, now time.Time) string
 		behind = ""
 	}
 	head := heads()[op].In(w.Lang)
+	if strings.ContainsAny(head, "(（") { // none in each other
+		lead = strings.NewReplacer(" (", ", ", ")", "", "（", "，", "）", "").Replace(lead)
+	}
 	if who := owner(o.job); !w.Direct && who.ID != "" {
 		if head = strings.Replace(head, "你", " "+name(who), 1); op == "" || op == intent.Snooze {
 			lead += w.pick(", for "+name(who), "")
 		}
+	}
+	if last, _ := utf8.DecodeLastRuneInString(lead); unicode.IsDigit(last) {
+		head = strings.NewReplacer("%s提", "%s 提", "%s我", "%s 我", "%s再", "%s 再").Replace(head)
 	}
 	what := thing(o.job)
 	if op != "task" {
