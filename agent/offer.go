@@ -20,11 +20,11 @@ func (t *turn) heard() tools.Heard {
 		if q := d.ReplyTo; q != nil && q.Mine {
 			h.Reply = q.ID
 		}
+		h.Files = append(h.Files, d.Attachments...)
 		if d.Forwarded { // others have written it
 			continue
 		}
 		lines = append(lines, d.Text)
-		h.Files = append(h.Files, d.Attachments...)
 		for _, a := range d.Attachments {
 			if spoken(a) {
 				lines = append(lines, a.Text)

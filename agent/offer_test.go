@@ -27,7 +27,11 @@ func TestWhatAPersonHasSaid(t *testing.T) {
 		"a reply to others":  {chat.Inbound{From: ann, Text: "at 9", ReplyTo: &chat.Quote{ID: "78", Text: "no"}}, tools.Heard{Said: "at 9", Tainted: true}},
 		"a voice": {
 			chat.Inbound{From: ann, Attachments: []chat.Attachment{{Kind: chat.Voice, Text: "at nine", Ref: "x"}}},
-			tools.Heard{Said: "at nine"},
+			tools.Heard{Said: "at nine", Files: []chat.Attachment{{Kind: chat.Voice, Text: "at nine", Ref: "x"}}},
+		},
+		"a forwarded file": {
+			chat.Inbound{From: ann, Text: "my plans", Forwarded: true, Attachments: []chat.Attachment{{Kind: chat.File, Name: "a.ics", Ref: "x"}}},
+			tools.Heard{Files: []chat.Attachment{{Kind: chat.File, Name: "a.ics", Ref: "x"}}, Tainted: true},
 		},
 		"forwarded": {chat.Inbound{From: ann, Text: "see you at 9", Forwarded: true}, tools.Heard{Tainted: true}},
 		"a job":     {chat.Inbound{From: ann, Text: "at 9", Origin: chat.FromCron}, tools.Heard{}},

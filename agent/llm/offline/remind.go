@@ -3,6 +3,7 @@ package offline
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +40,10 @@ func (q question) wants() intent.Kind {
 	return intent.Read(q.said, intent.Context{Now: time.Now(), Zone: time.Local}).Kind
 }
 
-// answers hands over whatever follows a question of the tool.
+// answers hands over whatever follows a question of the tool, which knows how
+// long it is open.
 func answers(q question) (answer, bool) {
-	if q.declined || !asksLast(q.before) {
+	if q.declined || !asks(q.before) {
 		return answer{}, false
 	}
 	return q.hand(), true
@@ -51,14 +53,14 @@ func (q question) hand() answer {
 	return q.call("cron", map[string]string{"action": "say", "said": q.said})
 }
 
-// asksLast says whether the last that the tool has answered is a question.
-func asksLast(before []llm.Message) bool {
-	for i := len(before) - 1; i >= 0; i-- {
-		if m := before[i]; m.Role == llm.Tool && m.Name == "cron" {
-			return strings.Contains(m.Text, asksMark)
-		}
-	}
-	return false
+// lookedBack is how many messages a question of the tool is looked for in.
+const lookedBack = 40
+
+// asks says whether the tool has asked something of late.
+func asks(before []llm.Message) bool {
+	return slices.ContainsFunc(before[max(0, len(before)-lookedBack):], func(m llm.Message) bool {
+		return m.Role == llm.Tool && m.Name == "cron" && strings.Contains(m.Text, asksMark)
+	})
 }
 
 // declinedWords are the words that the tool has nothing to do with, if m is

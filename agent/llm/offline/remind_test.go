@@ -43,9 +43,12 @@ func TestAnswersToAQuestionAreHandedOn(t *testing.T) {
 	if r := ask(t, declined("read notes.txt")...); len(r.Message.Calls) != 1 || r.Message.Calls[0].Name != "read_file" {
 		t.Errorf("a file is read by %+v, %q", r.Message.Calls, r.Message.Text)
 	}
-	// Then it is not open any more, and no question was open before it.
-	for _, history := range [][]llm.Message{
-		append(declined("hi"), llm.Message{Role: llm.Assistant, Text: "Hello"}, user("2")),
+	// Small talk leaves it open.
+	r := ask(t, append(declined("hi"), llm.Message{Role: llm.Assistant, Text: "Hello"}, user("2"))...)
+	if calls := r.Message.Calls; len(calls) != 1 || calls[0].Args != `{"action":"say","said":"2"}` {
+		t.Errorf("behind small talk: %+v, %q", calls, r.Message.Text)
+	}
+	for _, history := range [][]llm.Message{ // no question was open
 		{user("2")},
 		append(before("OK, tomorrow at 8:00: run", false), llm.Message{Role: llm.Assistant, Text: "OK"}, user("2")),
 	} {
