@@ -41,7 +41,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 			asked = -1
 		}
 	}
-	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0 || strings.ContainsAny(text, "⏰⏱⏲⏳⌛")}
+	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0 && t.At("zh-ask", asked) <= t.At("zh-wake", asked) || strings.ContainsAny(text, "⏰⏱⏲⏳⌛")}
 	all, err := found(text, t, asked, c)
 	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
 		q := &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
@@ -58,7 +58,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	switch {
 	case errors.Is(err, when.ErrNone) && asked < 0:
 		return Intent{}
-	case errors.Is(err, when.ErrNone) && !c.Command && t.At("weak-ask", asked) > 0:
+	case errors.Is(err, when.ErrNone) && !c.Command && !sure(t, asked):
 		return Intent{}
 	case errors.Is(err, when.ErrNone):
 		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(text)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
@@ -70,6 +70,9 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	in.Times, in.Text = all, all[0].Rest
 	if all[0].Nag > 0 {
 		in.Nag = all[0].Nag
+	}
+	if theGrammar().Read(in.Text).At("no-text", 0) > 0 {
+		in.Text = ""
 	}
 	if in.Text == "" && !in.Timer {
 		if asked < 0 && !c.Command {
@@ -118,6 +121,16 @@ func stops(t *grammar.Text, i int) bool {
 	return false
 }
 
+// sure says that words ask for a reminder also without a time.
+func sure(t *grammar.Text, asked int) bool {
+	for i := asked; i < len(t.Tokens); i++ {
+		if t.At("zh-sure", i) > 0 {
+			return true
+		}
+	}
+	return max(t.At("weak-ask", asked), t.At("zh-ask", asked)) == 0
+}
+
 func letters(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
 
 // bare is what a message without a time asks to be reminded of.
@@ -132,8 +145,16 @@ func bare(text string) string {
 // refused says that words that ask for a reminder stand in a sentence that does
 // not: "he said remind me", "don't remind me".
 func refused(t *grammar.Text, asked int) bool {
+	for i := max(asked-1, 0); i <= asked || i < t.At("zh-ask", asked); i++ {
+		if t.At("no-object", i) > asked {
+			return true
+		}
+	}
 	if asked == 0 || onlyTimes(t, asked) || t.At("shift", 0) > 0 {
-		return t.At("no-object", asked) > 0
+		return false
+	}
+	if t.Tokens[asked].Kind == grammar.Han {
+		return told(t, asked)
 	}
 	for i := range asked {
 		if t.At("refuses", i) > 0 && !clauseBetween(t, i, asked) {
@@ -156,6 +177,30 @@ func leads(t *grammar.Text, asked int) bool {
 			j = max(j, k)
 		}
 		if j >= asked {
+			return true
+		}
+	}
+	return false
+}
+
+// told says that somebody else reminds, or is not to: 我老婆每天都提醒我.
+func told(t *grammar.Text, asked int) bool {
+	only := func(i, j int) bool {
+		for ; i < j; i = max(i+1, t.At("run", i), t.At("zh-adverb", i)) {
+			if max(t.At("run", i), t.At("zh-polite", i), t.At("zh-adverb", i), t.At("joiner", i)) == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	start := 0
+	for i := range asked {
+		switch k := t.At("refuses", i); {
+		case t.Tokens[i].Kind == grammar.Mark && strings.Contains(",;。!?", t.Tokens[i].Text):
+			start = i + 1
+		case k > 0 && k <= asked && only(start, i) && only(k, asked), t.At("zh-not", i) > 0 && only(t.At("zh-not", i), asked):
+			return true
+		case t.At("zh-if", i) > 0:
 			return true
 		}
 	}

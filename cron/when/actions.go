@@ -23,6 +23,14 @@ func actions() map[string]grammar.Action {
 		"ago":        func(grammar.Args) any { return piece{err: ErrPast} },
 		"bare-ago":   func(grammar.Args) any { return piece{err: ErrPast, bare: true} },
 		"nag":        func(grammar.Args) any { return piece{nag: true} },
+		"nag-end": func(a grammar.Args) any {
+			for i := a.From; i < a.To-1; i++ {
+				if a.T.Is(i, ",", ";", "。") {
+					return nil // the longest match would hold what is to be done
+				}
+			}
+			return piece{nag: true}
+		},
 		"weak": func(a grammar.Args) any {
 			p := a.Arg(0).(piece)
 			p.weak = true

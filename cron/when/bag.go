@@ -70,7 +70,7 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 		if p.whole != nil {
 			b.whole = p.whole
 		}
-		if p.span != nil {
+		if p.span != nil && !(p.vague && g.names()&hasHour != 0) {
 			if b.span != nil {
 				return nil, invalid("two lengths of time at once")
 			}
@@ -146,7 +146,12 @@ func (g group) clocks() []clock {
 	}
 	var all []clock
 	for i, p := range g.pieces {
-		all = append(all, p.more...)
+		for _, c := range p.more {
+			if c.style == bare && c.part == noPart {
+				c.part = before(i)
+			}
+			all = append(all, c)
+		}
 		if p.clock == nil {
 			continue
 		}
@@ -306,7 +311,7 @@ func (b *bag) meaning() (answer, error) {
 	if b.asked != nil {
 		return b.unclear(*b.asked)
 	}
-	if l := b.limited(window); l != nil && b.repeat == nil && len(b.clocks) == 0 { // an event from 3 to 5
+	if l := b.limited(window); l != nil && (b.repeat == nil || b.repeat.freq < fullHour && b.spaced == nil && b.repeat.often == 0) && len(b.clocks) == 0 { // an event from 3 to 5
 		b.clocks = group{pieces: l.start}.clocks()
 		for i, c := range b.clocks {
 			if c.part == noPart {
@@ -315,8 +320,12 @@ func (b *bag) meaning() (answer, error) {
 		}
 		*b = *b.without(window)
 	}
-	if l := b.limited(since); l != nil && b.repeat == nil && len(b.limits) == 1 {
-		return b.source.begins(*b, *l)
+	if len(b.limits) == 1 && b.repeat == nil && b.limits[0].opens() {
+		return b.source.begins(*b, b.limits[0])
+	}
+	if l := b.limited(since); l != nil && b.repeat != nil && b.repeat.freq != spaced && b.spaced == nil && (group{pieces: l.pieces}).names() == hasHour {
+		b.clocks = append(b.clocks, group{pieces: append([]piece{{part: b.part}}, l.pieces...)}.clocks()...)
+		*b = *b.without(since)
 	}
 	if l := b.limited(count); l != nil && b.repeat != nil && b.repeat.freq == daily && len(b.clocks) == 0 {
 		b.repeat.often = l.count

@@ -10,8 +10,6 @@ func TestWhatChangesATimeIsAskedAbout(t *testing.T) {
 	now, zone := testNow(t)
 	for _, text := range []string{
 		"remind me in 1h30 to call",
-
-		"上午9点到下午5点每小时提醒我喝水",
 	} {
 		sameInTraditional(t, text)
 		p, err := Find(text, now, zone)

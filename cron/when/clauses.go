@@ -14,6 +14,9 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 	if err := g.failed(); err != nil {
 		return Phrase{}, err
 	}
+	if g.repeats() && g.has(func(p piece) bool { return p.either && p.more != nil }) {
+		return Phrase{}, s.unclear(g.from, g.to)
+	}
 	nag := g.nag()
 	var all []answer
 	for _, pieces := range clauses(g.pieces) {
@@ -246,6 +249,7 @@ func eachDay(days []piece) (all [][]piece) {
 func eachHour(hours, days []piece) (all [][]piece) {
 	clocks, parts := 0, 0
 	for _, p := range hours {
+		clocks += len(p.more)
 		switch {
 		case p.clock != nil:
 			clocks++

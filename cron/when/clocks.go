@@ -61,6 +61,13 @@ var clockActions = map[string]grammar.Action{
 		c.minute, c.to = max(a.Num(1, 0), 0), a.To
 		return c.checked()
 	},
+	"either-hour": func(a grammar.Args) any { // 三四点
+		first, last := a.Num(0, 0), a.Num(1, 0)
+		if last != first+1 {
+			return nil
+		}
+		return piece{more: []clock{spokenClock(a, first, 0), spokenClock(a, last, 0)}, either: true}
+	},
 	"zh-before": func(a grammar.Args) any {
 		c := a.Arg(0).(clock)
 		if c.hour--; c.hour < 0 {

@@ -189,23 +189,95 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	if len(all) == 0 {
 		return Phrase{}, ErrNone
 	}
+	all, told := s.toldBefore(all)
+	before = append(before, told...)
 	chosen := s.choose(all)
 	if err := s.beyond(chosen, all); err != nil {
 		return Phrase{}, err
 	}
 	if n := len(before); n > 0 && completes(chosen[0], before[n-1]) || n > 0 && chosen[0].names() == hasHour {
-		for _, p := range before[n-1].pieces {
-			if p.day != nil && p.clock == nil || p.repeat != nil && p.repeat.freq != spaced {
-				p.clock, p.from, p.to = nil, -1, -1
-				if chosen[0].has(func(o piece) bool { return o.part != noPart }) {
-					p.part = noPart
-				}
-				chosen[0].pieces = append([]piece{p}, chosen[0].pieces...)
-				break
+		chosen[0].pieces = append(before[n-1].dayFor(chosen[0]), chosen[0].pieces...)
+	}
+	return s.finish(chosen, s.rest(chosen))
+}
+
+// dayFor is what the group says of the day, for an hour that stands elsewhere.
+func (g group) dayFor(hour group) (day []piece) {
+	parted := hour.has(func(o piece) bool { return o.part != noPart })
+	for _, p := range g.pieces {
+		p.from, p.to = -1, -1
+		switch {
+		case len(day) == 0 && (p.day != nil && p.day.n >= 0 || p.day != nil && p.day.kind != inDays || p.repeat != nil && p.repeat.freq != spaced):
+			p.clock = nil
+			if parted {
+				p.part = noPart
+			}
+			day = append(day, p)
+		case len(day) == 1 && !parted && p.part != noPart && p.clock == nil:
+			day = append(day, p)
+		}
+	}
+	return day
+}
+
+// toldBefore are the times that count, and those that are only told of before
+// the clause that asks and has a time of its own: "I have a meeting at 3, remind
+// me at 2".
+func (s *sentence) toldBefore(all []group) (kept, told []group) {
+	full := func(g group) bool {
+		return !g.bound() && g.has(func(p piece) bool { return !p.vague && !p.asked }) && g.names()&(hasHour|hasMore) != 0
+	}
+	from, to := s.askingClause()
+	if from == to || s.Tokens[to-1].Kind != grammar.Han {
+		return all, nil
+	}
+	own := slices.ContainsFunc(all, func(g group) bool { return g.from >= from && full(g) })
+	var led names // what is said before the words that ask
+	for _, g := range all {
+		if g.from >= from && g.to <= to && !g.bound() {
+			led |= g.names()
+		}
+	}
+	for _, g := range all {
+		switch {
+		case led != 0 && g.from >= to && !g.bound() && g.names()&^led == 0 && s.told(to, g): // 三点提醒我跟老师说五点不去了
+		case own && g.to <= from && !g.bound():
+			told = append(told, g)
+		case !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):
+			kept = append(kept, g)
+		default: // 等一下，明天三点提醒我
+			for i := g.from; i < g.to; i++ {
+				s.order[i] = true
 			}
 		}
 	}
-	return s.finish(chosen, s.rest(chosen))
+	return kept, told
+}
+
+// told says that the group is of what is to be done, in the clause that asks.
+func (s *sentence) told(from int, g group) bool {
+	for i := from; i < g.to; i++ {
+		if s.clauseEnds(i) {
+			return false
+		}
+	}
+	return s.At("zh-ask", g.to) == 0 && s.Tokens[g.from].Kind != grammar.Word
+}
+
+func (s *sentence) clauseEnds(i int) bool {
+	t := s.Tokens[i]
+	return t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
+}
+
+// askingClause is where the clause begins that asks first, and where the words
+// end that do.
+func (s *sentence) askingClause() (from, to int) {
+	asked := max(s.firstAsk(), 0)
+	for from = asked; from > 0 && !s.clauseEnds(from-1); from-- {
+	}
+	for to = asked; to < len(s.Tokens) && s.order[to]; to++ {
+	}
+	return from, to
 }
 
 // meant says that a group is a time: bounds alone are one only beside what they
@@ -213,6 +285,9 @@ func (s *sentence) one(before []group) (Phrase, error) {
 func (s *sentence) meant(g group, all []group) bool {
 	if !g.bound() {
 		return true
+	}
+	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || s.Is(g.from, "到", "等")) {
+		return g.pieces[0].limit.opens() && (group{pieces: g.pieces[0].limit.pieces}).names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
 		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
@@ -275,6 +350,17 @@ func completes(g, other group) bool {
 		})
 	}
 	if open(g) && weekDay(other) || weekDay(g) && open(other) { // "biweekly to … on friday"
+		return true
+	}
+	month := func(g group) bool {
+		return g.has(func(p piece) bool {
+			return p.repeat != nil && (p.repeat.freq == monthly && p.repeat.nth == 0 || p.repeat.freq == yearly && p.day == nil) && len(p.repeat.numbers) == 0
+		})
+	}
+	date := func(g group) bool {
+		return !g.repeats() && g.has(func(p piece) bool { return p.day != nil && p.day.kind != inDays && p.day.kind != weekday })
+	}
+	if month(g) && date(other) || date(g) && month(other) {
 		return true
 	}
 	return a == hasDay && b == hasHour || a == hasHour && b == hasDay

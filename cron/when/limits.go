@@ -148,6 +148,9 @@ func (b *bag) bound(l limit, pieces []piece, last bool) (t time.Time, day bool, 
 	}
 	day = len(other.clocks) == 0 && other.part == noPart && other.span == nil
 	if day && other.week == nil && len(other.days) == 1 {
+		if d := &other.days[0]; d.kind == onDate && d.date.Day == 0 && !last {
+			d.date.Day = 1 // from December on
+		}
 		dates, bad := other.dates(other.days[0])
 		if bad != nil || len(dates) == 0 {
 			return t, false, &Ambiguous{Question: Text{"Until which day? Please say it, as 24 December", "到哪一天为止？请说出日期，例如12月24日"}}
@@ -271,6 +274,9 @@ func (b *bag) hoursOf(w *limit) (from, to int, err error) {
 		if p.part != noPart && first[0].part == noPart && first[0].style == bare {
 			first[0].part = p.part
 		}
+	}
+	if first[0].part == noPart {
+		first[0].part = b.part
 	}
 	begin := first[0].readings(false, func(int) bool { return false })
 	from = begin[0]*60 + first[0].minute

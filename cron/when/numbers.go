@@ -172,7 +172,7 @@ func chineseHour(t *grammar.Text, i int) (any, int) {
 		return nil, 0 // 早一点 is not one o'clock
 	}
 	n, j := t.Chinese(i)
-	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 {
+	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间") {
 		return nil, 0
 	}
 	c := clock{hour: n, from: i}
@@ -182,7 +182,7 @@ func chineseHour(t *grammar.Text, i int) (any, int) {
 	switch {
 	case t.Any(j, "点钟", "点鐘") > 0:
 		c.to = j + 2
-	case t.Is(j, "点") && !t.Is(j+1, "名", "赞", "餐", "击", "评", "儿", "水", "意", "建", "滴", "子", "都", "也", "单", "外", "菜", "歌", "头", "火", "事", "东"):
+	case t.Is(j, "点") && !t.Is(j+1, "名", "赞", "餐", "击", "评", "儿", "水", "意", "建", "滴", "子", "单", "外", "菜", "歌", "头", "火", "事", "东", "方", "心", "个") && !(n == 1 && t.Is(j+1, "都", "也")):
 		c.to = j + 1
 	case t.Is(j, "时") && !t.Is(j+1, "间", "候", "长", "辰", "区", "差"):
 		c.to = j + 1
@@ -195,11 +195,14 @@ func chineseHour(t *grammar.Text, i int) (any, int) {
 // chineseMinute reads 零五, 30分, 四十五 behind an hour.
 func chineseMinute(t *grammar.Text, i int) (any, int) {
 	n, j := t.Chinese(i)
-	if j == 0 || n > 59 {
+	if j == 0 || n > 99 {
 		return nil, 0
 	}
 	if t.Is(j, "分") && !t.Is(j+1, "之") {
 		return n, t.Skip(j+1, "钟")
+	}
+	if n > 59 {
+		return nil, 0
 	}
 	two := n >= 10 || t.Is(i, "零", "〇") || len(t.Tokens[i].Text) == 2
 	if !two || t.Is(j, "个", "人", "名", "位", "块", "元", "%", "天", "点", "小", "分", "秒", "年", "月", "号", "日", "次", "只", "条", "件", ":", "度", "岁", "刻", "周", "星", "片", "粒", "米", "公", "斤", "千") {

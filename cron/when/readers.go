@@ -45,10 +45,11 @@ func readers() map[string]grammar.Reader {
 		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
 		"周几s":             {Read: func(t text, i int) (any, int) { return listed(t, i, "周几", "zh-list") }, Like: "周几"},
 		"周几-range":        {Read: chineseRange, Like: "周"},
-		"time":            {Read: bound, At: english, Like: "piece"},
+		"time":            {Read: bound, At: english, Like: "point"},
 		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
 		"run":             {Read: runTime},
 		"when":            {Read: wholeTime},
+		"我":               {Read: me, Like: "我字"},
 	}
 }
 
@@ -170,10 +171,13 @@ func isoDate(t *grammar.Text, i int) (any, int) {
 func bound(t *grammar.Text, i int) (any, int) {
 	g := group{from: i}
 	for j := i; len(g.pieces) < 6; {
-		v, next := t.Match("piece", j)
+		if len(g.pieces) > 0 && t.Is(j, "到", "至") {
+			break
+		}
+		v, next := t.Match("point", j)
 		if next == 0 && len(g.pieces) > 0 {
 			if k := t.At("bound-joiner", j); k > 0 {
-				v, next = t.Match("piece", k)
+				v, next = t.Match("point", k)
 			}
 		}
 		if next == 0 && len(g.pieces) == 0 {
@@ -225,4 +229,13 @@ func wholeTime(t *grammar.Text, i int) (any, int) {
 	}
 	_, j := bound(t, i)
 	return found(grammar.Part{From: i, To: j}, j)
+}
+
+// me reads who is to be reminded: not the 我 of 我妈.
+func me(t *grammar.Text, i int) (any, int) {
+	_, j := t.Match("我字", i)
+	if t.At("我家人", i) > j {
+		return nil, 0
+	}
+	return found(true, j)
 }

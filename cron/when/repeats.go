@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -176,10 +177,21 @@ func spacing(s Span) piece {
 }
 
 var limitActions = map[string]grammar.Action{
-	"until":   func(a grammar.Args) any { return limited(limit{kind: until, pieces: a.Arg(0).(group).pieces}) },
-	"since":   func(a grammar.Args) any { return limited(limit{kind: since, pieces: a.Arg(0).(group).pieces}) },
+	"until": func(a grammar.Args) any { return limited(limit{kind: until, pieces: a.Arg(0).(group).pieces}) },
+	"since": func(a grammar.Args) any {
+		if a.T.At("not-behind", a.To) > 0 {
+			return nil // 明天起床
+		}
+		return limited(limit{kind: since, pieces: a.Arg(0).(group).pieces})
+	},
 	"lasting": func(a grammar.Args) any { return limited(limit{kind: lasting, span: a.Arg(0).(Span)}) },
 	"counted": func(a grammar.Args) any { return counting(a) },
+	"counted-often": func(a grammar.Args) any {
+		if a.Num(0, 0) < 2 || a.To-a.From < 3 {
+			return nil // 提醒我一次
+		}
+		return counting(a)
+	},
 	"counted-weak": func(a grammar.Args) any {
 		p := counting(a)
 		p.weak = true
@@ -188,7 +200,7 @@ var limitActions = map[string]grammar.Action{
 	"window": func(a grammar.Args) any {
 		from, to := a.Arg(0).(group), a.Arg(1).(group)
 		if from.names()&hasHour == 0 && to.names()&hasHour == 0 && from.names()&hasDay != 0 && to.names()&hasDay != 0 {
-			return limited(limit{kind: until, pieces: to.pieces, start: from.pieces})
+			return limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
 		}
 		if from.names()&hasHour == 0 || to.names() != hasHour || from.names()&hasDay != 0 {
 			return nil
@@ -200,8 +212,7 @@ var limitActions = map[string]grammar.Action{
 		if from.names() == hasHour && to.names() == hasHour {
 			return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
 		}
-		p := limited(limit{kind: until, pieces: to.pieces, start: from.pieces})
-		return p
+		return limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
 	},
 	"window-bare": func(a grammar.Args) any { // 3到5点
 		to := a.Arg(1).(piece)
@@ -226,6 +237,24 @@ var limitActions = map[string]grammar.Action{
 	"rest-of": func(a grammar.Args) any { return restOf(a) },
 }
 
+// following reads the end of 下周一到周五 and 12月1号到7号 with what its beginning
+// says of the week or month.
+func following(from, to []piece) []piece {
+	first, last := from[0].day, to[0].day
+	if first == nil || last == nil || last.n != coming {
+		return to
+	}
+	d := *last
+	switch {
+	case first.kind == d.kind && (d.kind == weekday || d.kind == monthDay):
+		d.n = first.n
+	case first.kind == onDate && d.kind == monthDay && d.number >= first.date.Day && d.number <= 31:
+		d = day{kind: onDate, n: first.n, date: first.date}
+		d.date.Day = last.number
+	}
+	return append([]piece{{day: &d}}, to[1:]...)
+}
+
 func limited(l limit) piece { return piece{limit: &l} }
 
 func counting(a grammar.Args) piece {
@@ -238,7 +267,7 @@ func counting(a grammar.Args) piece {
 
 // restOf is "for the rest of the day", week, month or year.
 func restOf(a grammar.Args) any {
-	last := a.T.Tokens.Text(a.To - 1)
+	last := cmp.Or(a.Word(0), a.T.Tokens.Text(a.To-1))
 	zero := 0
 	end := map[string]piece{
 		"day": onDay(day{kind: inDays}), "week": onDay(day{kind: weekday, week: 1 << time.Sunday, n: zero}),

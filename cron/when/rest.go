@@ -1,6 +1,7 @@
 package when
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,12 +27,44 @@ func (s *sentence) rest(chosen []group) string {
 			return text
 		}
 	}
-	if k := s.firstAsk(); k > 0 && (s.Tokens[k].Kind != grammar.Han || s.Tokens[k-1].Kind == grammar.Mark) {
+	if k := s.firstAsk(); k > 0 && s.Tokens[k].Kind != grammar.Han {
 		if text := s.between(k, all, chosen); text != "" {
 			return text
 		}
 	}
-	return s.between(0, all, chosen)
+	return s.restOfClause(chosen)
+}
+
+// restOfClause is what the clause that asks says, in words as 提醒我; without
+// any, the clause with the time, and then all that is told before.
+func (s *sentence) restOfClause(chosen []group) string {
+	from, to := s.askingClause()
+	if i := s.firstAsk(); i >= 0 && s.At("zh-ask", i) > 0 {
+		chosen = append(slices.Clone(chosen), group{from: i, to: to})
+	}
+	if from == 0 {
+		return s.between(0, len(s.Tokens), chosen)
+	}
+	own := from
+	if slices.ContainsFunc(chosen, func(g group) bool { return g.from >= from && g.shifts() }) {
+		own = to // 会议前20分钟喊我
+	}
+	if text := s.between(own, len(s.Tokens), chosen); text != "" {
+		return text
+	}
+	said := chosen[0].from
+	for said > 0 && !s.clauseEnds(said-1) {
+		said--
+	}
+	if text := s.between(said, from, chosen); text != "" {
+		return text
+	}
+	for _, g := range s.groups() {
+		if g.to <= from && g.failed() == nil && (s.edge(g) || s.At("我", 0) == g.from) {
+			chosen = append(slices.Clone(chosen), g)
+		}
+	}
+	return s.between(0, from, chosen)
 }
 
 func (s *sentence) between(i, end int, chosen []group) string {
@@ -55,7 +88,15 @@ func (s *sentence) between(i, end int, chosen []group) string {
 func (s *sentence) trim(i, j int) string {
 	for i < j {
 		k := s.At("link", i)
+		if i == 0 || !s.order[i-1] {
+			k = max(k, s.At("zh-after-time", i))
+		}
+		if s.At("zh-word", i) > k {
+			k = 0
+		}
 		switch t := s.Tokens[i]; {
+		case s.At("particle", i) == j, s.At("我", i) == j:
+			return ""
 		case s.order[i] || t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",.;:!?。，；：！？、-–—~*…\"“”'‘’「」()（）"):
 			if t.Kind == grammar.Mark && s.quoted(i, j) {
 				return s.text(i, j)
@@ -95,7 +136,7 @@ func (s *sentence) tail(i, j int) int {
 		switch {
 		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
 		case t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",;:，；：、-–—"):
-		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "在", "于", "和", "每", "到", "the"):
+		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "在", "于", "和", "每", "到", "就", "the"):
 		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me
 		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
 		default:

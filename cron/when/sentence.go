@@ -50,13 +50,23 @@ func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 	}
 	s := &sentence{Text: t, now: now.In(zone), zone: zone}
 	s.order = make([]bool, len(s.Tokens))
+	asked, clause := -1, false // behind 提醒我, and in its clause
 	for i := 0; i < len(s.Tokens); i++ {
-		if j := s.At("order", i); j > 0 && !(s.Is(i-1, "to") && !s.order[i-1] && s.At("ask-weak", i) == j) {
-			for k := i; k < j; k++ {
-				s.order[k] = true
-			}
-			i = j - 1
+		j := s.At("order", i)
+		switch {
+		case s.Tokens[i].Kind == grammar.Mark && j == 0:
+			clause = false
+			continue
+		case j == 0, i == asked && !s.link(i) && !s.ending(j) && !s.mark(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
+			s.Is(i-1, "to") && !s.order[i-1] && s.At("ask-weak", i) == j:
+			continue // what is to be done: 提醒我叫孩子起床
+		case s.At("zh-ask", i) == j, i == asked:
+			asked, clause = j, true
 		}
+		for k := i; k < j; k++ {
+			s.order[k] = true
+		}
+		i = j - 1
 	}
 	return s
 }
@@ -72,7 +82,7 @@ func (s *sentence) run(i int) (group, bool) {
 			}
 			if p, next = s.piece(g, k); next > 0 {
 				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1)
-				p.either = s.At("or", j) > 0
+				p.either = p.either || s.At("or", j) > 0
 			}
 		}
 		if next == 0 {
@@ -102,6 +112,9 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		}
 	}
 	v, next := s.Match("piece", i)
+	if s.At("no-time", i) > next {
+		next = 0 // 下午茶
+	}
 	if next == 0 {
 		if first {
 			return piece{}, 0
@@ -112,10 +125,14 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	p.from, p.to = i, next
 	if first {
 		listed := p.span != nil && (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.timers()
-		if p.weak || p.bare && !s.beginning(i) && !listed || p.offset {
+		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
+		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
 		}
 		return p, next
+	}
+	if p.more != nil && g.has(func(o piece) bool { return o.day != nil }) {
+		p.repeat = nil // 明天早中晚
 	}
 	last := g.pieces[len(g.pieces)-1]
 	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) || p.zone != nil && last.zone != nil && !last.offset {
@@ -165,6 +182,12 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	return p, i + 1
 }
 
+// mark says that a clause ends before i.
+func (s *sentence) mark(i int) bool { return i < len(s.Tokens) && s.Tokens[i].Kind == grammar.Mark }
+
+// link says that the words at i lead to what is to be done.
+func (s *sentence) link(i int) bool { return s.At("zh-link", i) > 0 && s.At("zh-word", i) == 0 }
+
 // beginning says that nothing stands before i but orders.
 func (s *sentence) beginning(i int) bool {
 	if i > 0 && s.order[i-1] {
@@ -181,6 +204,9 @@ func (s *sentence) beginning(i int) bool {
 // ending says that nothing stands from i on but orders and marks.
 func (s *sentence) ending(i int) bool {
 	for ; i < len(s.Tokens); i++ {
+		if s.At("particle", i) == len(s.Tokens) {
+			return true
+		}
 		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark {
 			return false
 		}
@@ -262,12 +288,23 @@ func (s *sentence) readGroups() (all []group) {
 			i++
 			continue
 		}
-		if n := len(all); n > 0 && s.corrects(all[n-1], g) {
+		switch n := len(all); {
+		case n > 0 && s.corrects(all[n-1], g):
 			all[n-1] = all[n-1].corrected(g)
-		} else {
+		case n > 0 && s.asksAgain(all[n-1], g):
+			g.pieces[0].listed = true
+			all[n-1].pieces, all[n-1].to = append(all[n-1].pieces, g.pieces...), g.to
+		default:
 			all = append(all, g)
 		}
 		i = g.to
 	}
 	return all
+}
+
+// asksAgain says that only words that ask stand between two times, each of which
+// is followed by them: 三点提醒我，四点再提醒我一次.
+func (s *sentence) asksAgain(g, more group) bool {
+	hours := hasHour | hasMore
+	return more.from > g.to && s.At("zh-ask", g.to) > 0 && s.At("zh-ask", more.to) > 0 && s.asking(g.to, more.from) && g.names()&hours != 0 && more.names()&hours != 0 && !g.repeats() && !more.repeats()
 }

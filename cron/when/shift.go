@@ -6,6 +6,9 @@ import (
 	"magpie/cron/calendar"
 )
 
+// opens says that the limit is a time when nothing repeats: 三点开始开会.
+func (l limit) opens() bool { return l.kind == since || l.kind == until && l.start == nil }
+
 // begins is a time that only its "from … on" says, of something that comes once.
 func (s *sentence) begins(b bag, l limit) (answer, error) {
 	other, err := s.newBag(l.pieces)
