@@ -92,6 +92,11 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 	}
 	b.takeHour(&g)
 	b.clocks = g.clocks()
+	for i, c := range b.clocks {
+		if c.part == noPart && c.style <= colon && c.hour >= 4 && c.hour < 12 && s.asksFor("wake") {
+			b.clocks[i].part = morning
+		}
+	}
 	b.now = s.now.In(b.zone)
 	return b, nil
 }
@@ -104,7 +109,8 @@ func (b *bag) takeHour(g *group) {
 	}
 	for i := range b.limits {
 		l := &b.limits[i]
-		if !(l.kind == since && b.repeat != nil || l.kind == until && l.start != nil) {
+		days := (group{pieces: l.pieces}).names()&hasDay != 0
+		if !(l.kind == since && b.repeat != nil || l.kind == until && (l.start != nil || b.repeat != nil && days)) {
 			continue
 		}
 		g.pieces = append(slices.Clone(g.pieces), l.pieces...)
@@ -274,6 +280,9 @@ func (b *bag) resolve() (answer, error) {
 	}
 	if len(a.phrases) == 0 && !a.open {
 		return a, ErrPast
+	}
+	if slices.ContainsFunc(b.clocks, clock.contradicts) {
+		a.question, a.open = b.hourQuestion().question, true
 	}
 	a.phrases = distinct(a.phrases)
 	for i, p := range a.phrases {

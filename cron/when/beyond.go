@@ -109,7 +109,7 @@ func (s *sentence) leading(g group) int {
 			return i
 		}
 	}
-	if i := g.from - 1; i >= 0 && s.Tokens[i].Kind == grammar.Number && !s.Close(g.from) && (i == 0 || s.order[i-1]) {
+	if i := g.from - 1; i >= 0 && s.Tokens[i].Kind == grammar.Number && !s.order[i] && !s.Close(g.from) && (i == 0 || s.order[i-1]) {
 		return i // "24 20:00"
 	}
 	return -1

@@ -41,7 +41,7 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 		p := &a.phrases[i]
 		p.From, p.To = s.Tokens[g.from].From, s.Tokens[g.to-1].To
 		p.Rest, p.Nag, p.Exact = rest, nag, s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
-			return p.span != nil && !p.vague || p.limit != nil && (group{pieces: p.limit.pieces}).names()&hasHour != 0 ||
+			return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && (group{pieces: p.limit.pieces}).names()&hasHour != 0 ||
 				p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
 		}))
 		for k := range p.And {

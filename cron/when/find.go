@@ -283,7 +283,7 @@ func (s *sentence) askingClause() (from, to int) {
 // meant says that a group is a time: bounds alone are one only beside what they
 // bound.
 func (s *sentence) meant(g group, all []group) bool {
-	if !g.bound() {
+	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting && p.limit.span.calendar() }) {
 		return true
 	}
 	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || s.Is(g.from, "到", "等")) {

@@ -81,11 +81,11 @@ func (c clock) readings(work bool, near func(int) bool) []int {
 	p, other := c.part, (c.hour+12)%24
 	switch {
 	case c.style == fixed:
-		if h, ok := p.hour(c.hour); p == noPart || ok && h%24 == c.hour%24 {
+		if h, ok := p.hour(c.hour); ok && h%24 == c.hour%24 {
 			return []int{h}
 		}
-		if h, ok := p.hour(other); ok && h%24 == other { // tomorrow morning at 9pm
-			return []int{h, c.hour}
+		if c.contradicts() {
+			return []int{other, c.hour}
 		}
 		return []int{c.hour}
 	case c.style == midnight && p == evening:
@@ -100,12 +100,8 @@ func (c clock) readings(work bool, near func(int) bool) []int {
 			return []int{c.hour, h}
 		}
 		return []int{c.hour, other}
-	case c.style == full || c.hour == 12:
+	case c.style == full || c.hour == 12 || c.style == colon && c.hour >= 7:
 		return []int{c.hour}
-	case c.style == colon && c.hour >= 7:
-		return []int{c.hour}
-	case c.style == colon:
-		return []int{c.hour, other}
 	}
 	first, last := 7, 22
 	if work {
@@ -118,6 +114,13 @@ func (c clock) readings(work bool, near func(int) bool) []int {
 		}
 	}
 	return all
+}
+
+// contradicts says that the other half of the day was named: tonight at 9am.
+func (c clock) contradicts() bool {
+	h, ok := c.part.hour(c.hour)
+	o, fits := c.part.hour((c.hour + 12) % 24)
+	return c.style == fixed && c.part != noPart && !(ok && h%24 == c.hour%24) && fits && o%24 == (c.hour+12)%24
 }
 
 // hourQuestion asks which reading of an hour is meant.

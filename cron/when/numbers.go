@@ -211,6 +211,15 @@ func chineseMinute(t *grammar.Text, i int) (any, int) {
 	return n, j
 }
 
+// runTogether reads 430, 1130: what speech and haste make of 4:30.
+func runTogether(t *grammar.Text, i int) (any, int) {
+	n, digits := t.Num(i), len(t.Tokens[i].Text)
+	if digits < 3 || digits > 4 || n < 100 || n > 1259 || n%100 > 59 || t.At("ampm", i+1) == 0 && n%5 > 0 {
+		return nil, 0
+	}
+	return clock{hour: n / 100, minute: n % 100, style: colon, from: i, to: i + 1}, i + 1
+}
+
 // digital reads 15:00, 9:30, 07:05:30, behind the T of an ISO time too.
 func digital(t *grammar.Text, i int) (any, int) {
 	from := i

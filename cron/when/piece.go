@@ -122,6 +122,11 @@ func (s Span) Negative() Span { return Span{-s.Months, -s.Days, -s.Exact} }
 
 func (s Span) plus(o Span) Span { return Span{s.Months + o.Months, s.Days + o.Days, s.Exact + o.Exact} }
 
+// long is about how long it is.
+func (s Span) long() time.Duration {
+	return time.Duration(30*s.Months+s.Days)*24*time.Hour + s.Exact
+}
+
 func (s Span) calendar() bool { return s.Months != 0 || s.Days != 0 }
 
 type frequency uint8

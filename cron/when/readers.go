@@ -30,6 +30,7 @@ func readers() map[string]grammar.Reader {
 		"minute-word":    {Read: minuteWord, At: english},
 		"minute-digits":  {Read: minuteDigits, At: grammar.Digits},
 		"military":       {Read: military, At: grammar.Digits},
+		"run-together":   {Read: runTogether, At: grammar.Digits},
 		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
 		"numbers":        {Read: numbers, At: english},
 		"cn-days":        {Read: chineseDays, At: chinese},
@@ -64,13 +65,14 @@ func found[T any](v T, next int) (any, int) {
 // terms reads the terms of a length in a row: "1 hour and 30 minutes",
 // 两小时零五分.
 func terms(t *grammar.Text, i int, category string, between ...string) (any, int) {
-	total, end := Span{}, 0
+	total, last, end := Span{}, Span{}, 0
 	for range grammar.MaxList {
 		v, j := t.Match(category, i)
-		if j == 0 {
+		if j == 0 || end > 0 && v.(Span).long() >= last.long() { // 10 minutes and 20 minutes
 			break
 		}
-		total, end = total.plus(v.(Span)), j
+		last = v.(Span)
+		total, end = total.plus(last), j
 		i = t.Skip(j, between...)
 	}
 	return found(total, end)

@@ -35,8 +35,14 @@ var repeatActions = map[string]grammar.Action{
 		}
 		return repeated(repeat{freq: weekly, week: week})
 	},
-	"weekly-work": func(grammar.Args) any { return repeated(repeat{freq: weekly, week: workdays, work: true}) },
-	"weekly-ends": func(grammar.Args) any { return repeated(repeat{freq: weekly, week: weekends}) },
+	"weekly-work": func(a grammar.Args) any {
+		p, _ := a.Arg(0).(piece)
+		return piece{repeat: &repeat{freq: weekly, week: workdays, work: true}, part: p.part}
+	},
+	"weekly-ends": func(a grammar.Args) any {
+		p, _ := a.Arg(0).(piece)
+		return piece{repeat: &repeat{freq: weekly, week: weekends}, part: p.part}
+	},
 	"weekly-cn": func(a grammar.Args) any {
 		if a.Word(0) == "rest" {
 			return repeated(repeat{freq: weekly, week: weekends, rest: true, days: true})

@@ -124,7 +124,7 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	p := v.(piece)
 	p.from, p.to = i, next
 	if first {
-		listed := p.span != nil && (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.timers()
+		listed := p.span != nil && (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun")
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
@@ -135,16 +135,16 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		p.repeat = nil // 明天早中晚
 	}
 	last := g.pieces[len(g.pieces)-1]
-	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) || p.zone != nil && last.zone != nil && !last.offset {
+	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && s.asksFor("timer-noun")) || p.zone != nil && last.zone != nil && !last.offset {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
 }
 
-// timers says that the sentence asks for timers.
-func (s *sentence) timers() bool {
+// asksFor says that such a word stands among those that ask.
+func (s *sentence) asksFor(category string) bool {
 	for i := range s.Tokens {
-		if s.order[i] && s.At("timer-noun", i) > 0 {
+		if s.order[i] && s.At(category, i) > 0 {
 			return true
 		}
 	}
