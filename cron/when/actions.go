@@ -37,6 +37,7 @@ func actions() map[string]grammar.Action {
 			return p
 		},
 		"from-now": func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{span: &s} },
+		"days-on":  func(a grammar.Args) any { return piece{span: &Span{Days: a.Num(0, 1)}} },
 		"bare-from-now": func(a grammar.Args) any {
 			s := a.Arg(0).(Span)
 			return piece{span: &s, bare: true}
