@@ -40,8 +40,7 @@ import (
 type Grammar struct {
 	categories map[string]*category
 	actions    map[string]Action
-	words      map[string]int32 // of the tables; 0 is none of them
-	spelled    []string
+	words      map[string]int32  // of the tables; 0 is none of them
 	slips      map[string]string // of English words
 	mended     map[int32][]slip  // of Chinese, by the first character
 }
@@ -59,18 +58,22 @@ type Reader struct {
 // Action makes the value of a match; nil means that it is none after all.
 type Action func(a Args) any
 
-type slip struct{ wrong, right []int32 }
+// slip is a wrong row of characters, and what is right, as long.
+type slip struct {
+	wrong []int32
+	right Tokens
+}
 
 type category struct {
 	id    int
 	read  *Reader
 	rules []rule
 	// The rules that may begin with a word of the tables, with a token of a
-	// class, or with anything.
+	// class (below 0), or with anything.
 	first map[int32][]int32
-	class [classes][]int32
-	open  []int32
 }
+
+const anything = -1 - classes
 
 type rule struct {
 	elems  []elem
@@ -79,11 +82,11 @@ type rule struct {
 }
 
 type elem struct {
-	words                         [][]int32   // one of several rows of words of the tables
-	cats                          []*category // or one of several categories
-	cat                           *category
-	wild, optional, tight, silent bool
-	start, end                    bool
+	words                 [][]int32   // one of several rows of words of the tables
+	cats                  []*category // or one of several categories
+	valued                bool        // of which the value is wanted
+	wild, optional, tight bool
+	start, end            bool
 }
 
 // Source is the tables of a folder, and what stands behind them.
@@ -133,23 +136,19 @@ func New(sources ...Source) (*Grammar, error) {
 		return nil, fmt.Errorf("categories without patterns: %s", strings.Join(missing, ", "))
 	}
 	for _, c := range g.categories {
-		g.index(c)
+		c.first = map[int32][]int32{}
+		for n, r := range c.rules {
+			begins := map[int32]bool{}
+			g.begin(r.elems, begins, map[*category]bool{c: true})
+			for first := range begins {
+				if first == anything || !begins[anything] {
+					c.first[first] = append(c.first[first], int32(n))
+				}
+			}
+		}
 	}
 	return g, nil
 }
-
-// id is the number of a word of the tables.
-func (g *Grammar) id(word string) int32 {
-	n, ok := g.words[word]
-	if !ok {
-		n = int32(len(g.spelled) + 1)
-		g.words[word] = n
-		g.spelled = append(g.spelled, word)
-	}
-	return n
-}
-
-func (g *Grammar) word(id int32) string { return g.spelled[id-1] }
 
 func (g *Grammar) category(name string) *category {
 	c := g.categories[name]
@@ -188,7 +187,7 @@ func (g *Grammar) slip(line string) {
 	for w := range strings.FieldsSeq(wrong) {
 		if kindOf([]rune(w)[0]) == Han {
 			row := g.literal(w)
-			g.mended[row[0]] = append(g.mended[row[0]], slip{row, g.literal(right)})
+			g.mended[row[0]] = append(g.mended[row[0]], slip{row, Scan(right)})
 		} else {
 			g.slips[w] = right
 		}
@@ -239,13 +238,13 @@ func (g *Grammar) elem(text string) elem {
 	case text == "*":
 		e.wild = true
 	case text == "/":
-		e.words = [][]int32{{g.id("/")}}
+		e.words = [][]int32{g.literal("/")}
 	case text == "^":
 		e.start = true
 	case text == "$":
 		e.end = true
 	case len(text) > 2 && (text[0] == '<' || text[0] == '{') && !strings.Contains(text, "/"):
-		e.cat, e.silent = g.category(text[1:len(text)-1]), text[0] == '{'
+		e.cats, e.valued = []*category{g.category(text[1 : len(text)-1])}, text[0] == '<'
 	default:
 		for w := range strings.SplitSeq(text, "/") {
 			if len(w) > 2 && w[0] == '{' {
@@ -262,7 +261,7 @@ func (g *Grammar) elem(text string) elem {
 // values is how many values a match has: of categories and *.
 func (r rule) values() (n int) {
 	for _, e := range r.elems {
-		if e.wild || e.cat != nil && !e.silent {
+		if e.wild || e.valued {
 			n++
 		}
 	}
@@ -272,49 +271,53 @@ func (r rule) values() (n int) {
 // literal is the tokens of a word of a table.
 func (g *Grammar) literal(text string) (all []int32) {
 	for _, t := range Scan(text) {
-		all = append(all, g.id(t.Text))
+		if g.words[t.Text] == 0 {
+			g.words[t.Text] = int32(len(g.words) + 1)
+		}
+		all = append(all, g.words[t.Text])
 	}
 	return all
 }
 
-func (b *begin) rule(g *Grammar, r rule, seen map[*category]bool) {
-	for _, e := range r.elems {
-		if e.start || e.end {
-			continue
-		}
-		if e.wild {
-			b.any = true
-		}
-		if e.cat != nil {
-			b.category(g, e.cat, seen)
-		}
+// begin adds the words and classes with which elements may begin.
+func (g *Grammar) begin(elems []elem, begins map[int32]bool, seen map[*category]bool) {
+	for _, e := range elems {
 		for _, c := range e.cats {
-			b.category(g, c, seen)
+			g.beginOf(c, begins, seen)
 		}
 		for _, w := range e.words {
-			b.words[w[0]] = true
+			begins[w[0]] = true
 		}
-		if !e.optional || b.any {
+		if !e.optional && !e.wild && !e.start && !e.end {
 			return
 		}
+		if e.wild {
+			break
+		}
 	}
-	b.any = true
+	begins[anything] = true
 }
 
-func (b *begin) category(g *Grammar, c *category, seen map[*category]bool) {
+func (g *Grammar) beginOf(c *category, begins map[int32]bool, seen map[*category]bool) {
 	if seen[c] {
 		return // it begins with what it begins with
 	}
 	seen[c] = true
+	defer delete(seen, c)
 	if c.read != nil {
-		b.class |= c.read.At
-		if c.read.Like != "" {
-			b.category(g, g.category(c.read.Like), seen)
+		for k := range int32(classes) {
+			if c.read.At&(1<<k) != 0 {
+				begins[-1-k] = true
+			}
 		}
-		b.any = b.any || c.read.At == 0 && c.read.Like == ""
+		switch {
+		case c.read.Like != "":
+			g.beginOf(g.category(c.read.Like), begins, seen)
+		case c.read.At == 0:
+			begins[anything] = true
+		}
 	}
 	for _, r := range c.rules {
-		b.rule(g, r, seen)
+		g.begin(r.elems, begins, seen)
 	}
-	delete(seen, c)
 }

@@ -11,6 +11,7 @@ type Text struct {
 	Tokens
 	Source  string
 	ids     []int32 // of the tokens, as words of the tables
+	classes []Class // of the tokens
 	grammar *Grammar
 	memo    [][]found // by category and token
 }
@@ -18,7 +19,7 @@ type Text struct {
 // Read cuts a text into tokens, mends slips, and makes it ready to be matched.
 func (g *Grammar) Read(source string) *Text {
 	t := &Text{Source: source, Tokens: Scan(source), grammar: g, memo: make([][]found, len(g.categories))}
-	t.ids = make([]int32, len(t.Tokens))
+	t.ids, t.classes = make([]int32, len(t.Tokens)), make([]Class, len(t.Tokens))
 	for i := range t.Tokens {
 		if right, ok := g.slips[t.Tokens[i].Text]; ok {
 			t.Tokens[i].Text = right
@@ -27,13 +28,13 @@ func (g *Grammar) Read(source string) *Text {
 	}
 	for i, id := range t.ids {
 		for _, m := range g.mended[id] {
-			if j := t.row(i, m.wrong); j > 0 {
+			if t.row(i, m.wrong) > 0 {
 				for k, r := range m.right {
-					t.ids[i+k] = r
-					t.Tokens[i+k].Text = g.word(r)
+					t.Tokens[i+k].Text, t.ids[i+k] = r.Text, g.words[r.Text]
 				}
 			}
 		}
+		t.classes[i] = t.Tokens[i].class()
 	}
 	return t
 }
@@ -79,7 +80,8 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 		return f.value, int(f.next)
 	}
 	memo[i].known = true // a category that begins with itself ends here
-	if c.read != nil && (c.read.At == 0 || c.read.Like != "" || c.read.At&t.Tokens[i].class() != 0) {
+	class := t.classes[i]
+	if c.read != nil && (c.read.At == 0 || c.read.Like != "" || c.read.At&class != 0) {
 		value, next = c.read.Read(t, i)
 	}
 	best := int32(-1)
@@ -92,10 +94,10 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 		}
 	}
 	try(c.first[t.ids[i]])
-	if class := t.Tokens[i].class(); class != 0 {
-		try(c.class[bits.TrailingZeros8(uint8(class))])
+	if class != 0 {
+		try(c.first[-1-int32(bits.TrailingZeros8(uint8(class)))])
 	}
-	try(c.open)
+	try(c.first[anything])
 	memo[i] = found{value, int32(next), true}
 	return value, next
 }
@@ -117,78 +119,68 @@ func (t *Text) After(name string, i int) int { return max(i, t.At(name, i)) }
 
 // try matches one rule.
 func (t *Text) try(r *rule, i int) (value any, next int) {
-	var a Args
-	a.T = t
-	next = t.elems(r.elems, i, &a, func(j int) bool {
-		a.From, a.To = i, j
-		var ok bool
-		value, ok = r.value(a)
-		return ok
-	})
-	return value, next
+	a := attempt{Args: Args{T: t, From: i, given: r.args}, rule: r}
+	next = a.match(r.elems, i)
+	return a.value, next
 }
 
-// elems matches elements from i on, trying what is optional both ways, and
-// returns where they end; 0 when they do not match, or done says no.
-func (t *Text) elems(elems []elem, i int, a *Args, done func(int) bool) int {
+// attempt is a rule that is being matched.
+type attempt struct {
+	Args
+	rule  *rule
+	value any
+}
+
+// match matches elements from i on, trying what is optional both ways, and
+// returns where they end; 0 when they do not match, or the action says no.
+func (a *attempt) match(elems []elem, i int) int {
 	if len(elems) == 0 {
-		if i > 0 && done(i) {
-			return i
+		if a.To = i; i == 0 || !a.act() {
+			return 0
 		}
-		return 0
+		return i
 	}
-	e, rest := &elems[0], elems[1:]
+	t, e, rest := a.T, &elems[0], elems[1:]
 	if e.start || e.end {
 		if e.start && i > 0 || e.end && i < len(t.Tokens) {
 			return 0
 		}
-		return t.elems(rest, i, a, done)
+		return a.match(rest, i)
 	}
+	kept := len(a.values)
 	if !e.tight || i < len(t.Tokens) && !t.Tokens[i].Gap {
-		kept := len(a.values)
-		switch {
-		case e.wild:
-			for j := i + 1; j <= len(t.Tokens); j++ {
-				a.values = append(a.values[:kept], Part{i, j})
-				if end := t.elems(rest, j, a, done); end > 0 {
+		for j := i + 1; e.wild && j <= len(t.Tokens); j++ {
+			a.values = append(a.values[:kept], Part{i, j})
+			if end := a.match(rest, j); end > 0 {
+				return end
+			}
+		}
+		for _, w := range e.words {
+			if j := t.row(i, w); j > 0 {
+				if end := a.match(rest, j); end > 0 {
 					return end
-				}
-			}
-		case e.cat != nil:
-			if v, j := t.match(e.cat, i); j > 0 {
-				if !e.silent {
-					a.values = append(a.values, v)
-				}
-				if end := t.elems(rest, j, a, done); end > 0 {
-					return end
-				}
-			}
-		default:
-			for _, w := range e.words {
-				if j := t.row(i, w); j > 0 {
-					if end := t.elems(rest, j, a, done); end > 0 {
-						return end
-					}
-				}
-			}
-			for _, c := range e.cats {
-				if _, j := t.match(c, i); j > 0 {
-					if end := t.elems(rest, j, a, done); end > 0 {
-						return end
-					}
 				}
 			}
 		}
-		a.values = a.values[:kept]
+		for _, c := range e.cats {
+			if v, j := t.match(c, i); j > 0 {
+				if e.valued {
+					a.values = append(a.values[:kept], v)
+				}
+				if end := a.match(rest, j); end > 0 {
+					return end
+				}
+			}
+		}
 	}
 	if !e.optional {
 		return 0
 	}
-	if e.cat != nil && !e.silent || e.wild {
+	a.values = a.values[:kept]
+	if e.valued || e.wild {
 		a.values = append(a.values, nil)
-		defer func() { a.values = a.values[:len(a.values)-1] }()
 	}
-	return t.elems(rest, i, a, done)
+	return a.match(rest, i)
 }
 
 // Part is what a * stands for: tokens.
@@ -202,16 +194,18 @@ type Args struct {
 	given    []string
 }
 
-func (r *rule) value(a Args) (any, bool) {
-	if r.action == nil {
-		if len(a.values) > 0 {
-			return a.values[0], true
-		}
-		return true, true
+// act makes the value of the rule.
+func (a *attempt) act() bool {
+	switch {
+	case a.rule.action != nil:
+		a.value = a.rule.action(a.Args)
+	case len(a.values) > 0:
+		a.value = a.values[0]
+		return true
+	default:
+		a.value = true
 	}
-	a.given = r.args
-	v := r.action(a)
-	return v, v != nil
+	return a.value != nil
 }
 
 // Arg is the n-th argument of the action: a value for $k, else the word; nil

@@ -1,40 +1,51 @@
 package grammar
 
-import "strconv"
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
 
-var englishOnes = map[string]int{
-	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-	"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-	"seventeen": 17, "eighteen": 18, "nineteen": 19,
+// numberTable has lines of a kind, a number, and the words for it.
+//
+//go:embed numbers.txt
+var numberTable string
+
+type number struct {
+	kind string
+	n    int
 }
 
-var englishTens = map[string]int{
-	"twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
-}
+var numbers = sync.OnceValue(func() map[string]number {
+	all := map[string]number{}
+	for line := range strings.Lines(numberTable) {
+		fields := strings.Fields(line)
+		n, _ := strconv.Atoi(fields[1])
+		for _, word := range fields[2:] {
+			all[word] = number{fields[0], n}
+		}
+	}
+	return all
+})
 
-var englishOrdinals = map[string]int{
-	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-	"tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
-	"seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+// number is what the token at i stands for in the table, if it is of the kind.
+func (ts Tokens) number(i int, kind string) (n int, ok bool) {
+	known := numbers()[ts.Text(i)]
+	return known.n, known.kind == kind
 }
-
-var chineseDigits = map[string]int{
-	"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "俩": 2, "仨": 3, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9,
-}
-
-var chineseScales = map[string]int{"十": 10, "百": 100, "千": 1000}
 
 // Spoken reads a number written in English words: "a", "twelve", "twenty-five".
 // The place is 0 when there is none.
 func (ts Tokens) Spoken(i int) (n, next int) {
-	if n, ok := englishTens[ts.Text(i)]; ok {
+	if n, ok := ts.number(i, "tens"); ok {
 		j := ts.Skip(i+1, "-")
-		if ones := englishOnes[ts.Text(j)]; ones > 0 && ones < 10 && ts.Text(j) != "a" && ts.Text(j) != "an" {
+		if ones, ok := ts.number(j, "ones"); ok && ones < 10 && !ts.Is(j, "a", "an") {
 			return n + ones, j + 1
 		}
 		return n, i + 1
 	}
-	if n, ok := englishOnes[ts.Text(i)]; ok {
+	if n, ok := ts.number(i, "ones"); ok {
 		return n, i + 1
 	}
 	return 0, 0
@@ -61,7 +72,7 @@ func (ts Tokens) Ordinal(i int) (n, next int) {
 	if n := ts.Num(i); n >= 0 && ts.Close(i+1) && ts.Is(i+1, "st", "nd", "rd", "th") {
 		return n, i + 2
 	}
-	if n, ok := englishOrdinals[ts.Text(i)]; ok {
+	if n, ok := ts.number(i, "ordinal"); ok {
 		return n, i + 1
 	}
 	return 0, 0
@@ -75,26 +86,20 @@ func (ts Tokens) Chinese(i int) (n, next int) {
 	}
 	total, digit, start := 0, -1, i
 	for ; i < len(ts) && i < start+MaxList; i++ {
-		if tens := map[string]int{"廿": 20, "卅": 30}[ts[i].Text]; tens > 0 && i == start {
-			total = tens
+		n := numbers()[ts[i].Text]
+		switch {
+		case n.kind == "score" && i == start:
+			total = n.n
+			continue
+		case n.kind == "digit" && digit <= 0:
+			digit = n.n
+			continue
+		case n.kind == "scale" && total <= 9999:
+			total += max(digit, -digit) * n.n // 十 alone is 10
+			digit = -1
 			continue
 		}
-		if d, ok := chineseDigits[ts[i].Text]; ok {
-			if digit > 0 {
-				break
-			}
-			digit = d
-			continue
-		}
-		scale, ok := chineseScales[ts[i].Text]
-		if !ok || total > 9999 {
-			break
-		}
-		if digit < 0 {
-			digit = 1
-		}
-		total += digit * scale
-		digit = -1
+		break
 	}
 	if i == start {
 		return 0, 0
@@ -111,7 +116,7 @@ func (ts Tokens) Year(i int) (n, next int) {
 		return n, i + 1
 	}
 	for range 4 {
-		d, ok := chineseDigits[ts.Text(i)]
+		d, ok := ts.number(i, "digit")
 		if !ok {
 			return 0, 0
 		}

@@ -51,25 +51,19 @@ const (
 )
 
 func (t Token) class() Class {
-	switch t.Kind {
-	case Number:
+	switch kind := numbers()[t.Text].kind; {
+	case t.Kind == Number:
 		return Digits
-	case Mark:
+	case t.Kind == Mark:
 		return Marks
-	case Han:
-		if _, ok := chineseDigits[t.Text]; ok || chineseScales[t.Text] > 0 || t.Text == "半" || t.Text == "廿" || t.Text == "卅" {
-			return Numerals
-		}
+	case t.Kind == Han && kind == "":
 		return 0
+	case t.Kind == Han:
+		return Numerals
+	case kind == "":
+		return Letters
 	}
-	switch t.Text {
-	case "half", "couple", "oh", "o":
-		return Spoken
-	}
-	if englishOnes[t.Text] > 0 || englishTens[t.Text] > 0 || englishOrdinals[t.Text] > 0 {
-		return Spoken
-	}
-	return Letters
+	return Spoken
 }
 
 // Tokens of a text.
@@ -151,7 +145,7 @@ func plain(s string) string {
 	return strings.ToLower(s)
 }
 
-// text of the token at i; nothing outside of the sentence.
+// Text is that of the token at i; nothing outside of the sentence.
 func (ts Tokens) Text(i int) string {
 	if i < 0 || i >= len(ts) {
 		return ""
@@ -159,7 +153,7 @@ func (ts Tokens) Text(i int) string {
 	return ts[i].Text
 }
 
-// num is the number at i, -1 when there is none.
+// Num is the number at i, -1 when there is none.
 func (ts Tokens) Num(i int) int {
 	if i < 0 || i >= len(ts) || ts[i].Kind != Number {
 		return -1
@@ -167,14 +161,14 @@ func (ts Tokens) Num(i int) int {
 	return ts[i].Num
 }
 
-// close says that the token at i follows the one before without white space.
+// Close says that the token at i follows the one before without white space.
 func (ts Tokens) Close(i int) bool {
 	return i > 0 && i < len(ts) && !ts[i].Gap
 }
 
 // lit is where the literal s ends that begins at i, 0 when it does not stand
 // there. Words of s are separated by one space; Chinese needs none.
-func (ts Tokens) Lit(i int, s string) int {
+func (ts Tokens) lit(i int, s string) int {
 	for s != "" {
 		if i >= len(ts) {
 			return 0
@@ -193,18 +187,18 @@ func (ts Tokens) Lit(i int, s string) int {
 	return i
 }
 
-// any is where the first of the literals ends that stands at i, 0 when none
+// Any is where the first of the literals ends that stands at i, 0 when none
 // does. Longer ones come first.
 func (ts Tokens) Any(i int, all ...string) int {
 	for _, s := range all {
-		if j := ts.Lit(i, s); j > 0 {
+		if j := ts.lit(i, s); j > 0 {
 			return j
 		}
 	}
 	return 0
 }
 
-// skip is the place after an optional literal.
+// Skip is the place after an optional literal.
 func (ts Tokens) Skip(i int, all ...string) int {
 	if j := ts.Any(i, all...); j > 0 {
 		return j
@@ -212,7 +206,7 @@ func (ts Tokens) Skip(i int, all ...string) int {
 	return i
 }
 
-// is says whether the token at i is one of the texts.
+// Is says whether the token at i is one of the texts.
 func (ts Tokens) Is(i int, all ...string) bool {
 	for _, s := range all {
 		if i >= 0 && i < len(ts) && ts[i].Text == s {
@@ -220,29 +214,4 @@ func (ts Tokens) Is(i int, all ...string) bool {
 		}
 	}
 	return false
-}
-
-// Edits counts the letters to change, add, remove or swap with their neighbour
-// between two words.
-func Edits(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
-	for j := range rows[0] {
-		rows[1][j] = j
-	}
-	for i := range x {
-		before, last, row := rows[i%3], rows[(i+1)%3], rows[(i+2)%3]
-		row[0] = i + 1
-		for j := range y {
-			change := last[j]
-			if x[i] != y[j] {
-				change++
-			}
-			row[j+1] = min(change, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return rows[(len(x)+1)%3][len(y)]
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"magpie/cron/grammar"
+	"magpie/internal/near"
 )
 
 func badZone(format string, args ...any) error {
@@ -105,7 +106,7 @@ func nearZone(area, place string) bool {
 		return false
 	}
 	for known := range strings.FieldsSeq(zoneAreas) {
-		if len(known) > 3 && grammar.Edits(area, known) <= 2 {
+		if len(known) > 3 && near.Distance(area, known) <= 2 {
 			if _, err := time.LoadLocation(title(known) + "/" + title(place)); err == nil {
 				return true
 			}

@@ -73,7 +73,7 @@ func agentRows() []row {
 		{"cron/...", []string{"chat", "internal/kv", "internal/near", "cron", "cron/calendar", "cron/grammar", "cron/intent", "cron/when"}},
 		{"cron/calendar", nil},
 		{"cron/grammar", nil},
-		{"cron/when", []string{"cron/calendar", "cron/grammar"}},
+		{"cron/when", []string{"internal/near", "cron/calendar", "cron/grammar"}},
 		{"cron/intent", []string{"cron/calendar", "cron/grammar", "cron/when"}},
 		{"media/...", []string{"chat", "media", "internal/kv", "internal/proxy"}},
 	}
