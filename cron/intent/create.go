@@ -34,7 +34,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		if refused(t, asked) {
 			return Intent{}
 		}
-		if t.Tokens[asked].Kind != grammar.Han && !leads(t, asked) { // "pasta timer 9 min"
+		if bare := t.At("zh-bare-noun", asked) > 0; bare && !noted(t) || (bare || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
 			if !noted(t) {
 				return Intent{}
 			}

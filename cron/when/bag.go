@@ -49,7 +49,14 @@ func invalid(format string, args ...any) error {
 // newBag sorts the pieces. Two that exclude each other are an error.
 func (s *sentence) newBag(pieces []piece) (*bag, error) {
 	if i := slices.IndexFunc(pieces, func(p piece) bool { return p.shift != nil && p.part != noPart }); i >= 0 { // the night before
-		pieces = append(unhoured(pieces), piece{part: pieces[i].part})
+		shift := pieces[i]
+		pieces = append(slices.Clone(pieces[:i]), pieces[i+1:]...)
+		for k, p := range pieces {
+			if p.from < shift.from {
+				pieces[k] = unhoured(pieces[k : k+1])[0]
+			}
+		}
+		pieces = append([]piece{{part: shift.part, shift: shift.shift}}, pieces...)
 	}
 	g := group{pieces: pieces}
 	if err := g.failed(); err != nil {

@@ -2,6 +2,7 @@ package when
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"magpie/cron/calendar"
@@ -152,7 +153,12 @@ func slashed(a grammar.Args) any {
 	if a.T.Is(a.From+1, "-", ".") && !a.T.Is(a.From-1, "on") && a.T.At("digital", a.T.After("at", a.To)) == 0 && a.T.At("digital", a.From-3) != a.From || a.T.Is(a.To, ".") && a.T.Close(a.To) {
 		return nil
 	}
-	return dateOrder(a, first, second, first <= 12 && second <= 12 && first != second)
+	return dateOrder(a, first, second, first <= 12 && second <= 12 && first != second && !han(a.T))
+}
+
+// han says that the text is Chinese, where the month comes first.
+func han(t *grammar.Text) bool {
+	return slices.ContainsFunc(t.Tokens, func(k grammar.Token) bool { return k.Kind == grammar.Han })
 }
 
 func dateOrder(a grammar.Args, m, d int, unsure bool) any {

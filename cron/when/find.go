@@ -96,7 +96,7 @@ func (s *sentence) cut() int {
 			if j == 0 || j > all[k].from {
 				continue
 			}
-			if asked := s.firstAsk(); asked >= i {
+			if from, _ := s.askingClause(); s.firstAsk() >= i && !s.asking(from, len(s.Tokens)) {
 				continue // what is told before it is asked
 			}
 			left := s.words(all[k-1].to, i) || s.words(0, all[0].from)
@@ -240,7 +240,7 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	}
 	for _, g := range all {
 		switch {
-		case led != 0 && g.from >= to && !g.bound() && g.names()&^led == 0 && s.told(to, g): // 三点提醒我跟老师说五点不去了
+		case led != 0 && g.from >= to && !g.bound() && (led&hasHour != 0 || g.names()&^led == 0) && s.told(to, g): // 三点提醒我跟老师说五点不去了
 		case own && g.to <= from && !g.bound():
 			told = append(told, g)
 		case !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):

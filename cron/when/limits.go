@@ -148,8 +148,12 @@ func (b *bag) bound(l limit, pieces []piece, last bool) (t time.Time, day bool, 
 	}
 	day = len(other.clocks) == 0 && other.part == noPart && other.span == nil
 	if day && other.week == nil && len(other.days) == 1 {
-		if d := &other.days[0]; d.kind == onDate && d.date.Day == 0 && !last {
+		switch d := &other.days[0]; {
+		case last:
+		case d.kind == onDate && d.date.Day == 0:
 			d.date.Day = 1 // from December on
+		case d.kind == monthDay && d.number == 0:
+			d.number = 1
 		}
 		dates, bad := other.dates(other.days[0])
 		if bad != nil || len(dates) == 0 {

@@ -57,7 +57,7 @@ func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 		case s.Tokens[i].Kind == grammar.Mark && j == 0:
 			clause = false
 			continue
-		case j == 0, i == asked && !s.link(i) && !s.ending(j) && !s.mark(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
+		case j == 0, s.At("zh-word", i) > j, i == asked && !s.link(i) && !s.ending(j) && !s.mark(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
 			s.Is(i-1, "to") && !s.order[i-1] && s.At("ask-weak", i) == j:
 			continue // what is to be done: 提醒我叫孩子起床
 		case s.At("zh-ask", i) == j, i == asked:
@@ -77,7 +77,7 @@ func (s *sentence) run(i int) (group, bool) {
 	for j := i; len(g.pieces) < grammar.MaxList; {
 		p, next := s.piece(g, j)
 		for k := j; next == 0 && len(g.pieces) > 0; {
-			if k = s.At("joiner", k); k == 0 || k > j+4 {
+			if k = s.At("joiner", k); k == 0 || k > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
 				break
 			}
 			if p, next = s.piece(g, k); next > 0 {
