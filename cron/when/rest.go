@@ -148,7 +148,7 @@ func (s *sentence) tail(i, j int) int {
 
 // polite says that the sentence is a question that asks for something.
 func (s *sentence) polite() bool {
-	return s.Is(0, "can", "could", "would", "will", "能", "你能", "可以", "可不可以") || s.At("polite", 0) > 0 || s.At("zh-polite", 0) > 0
+	return s.Any(0, "can", "could", "would", "will", "能", "你能", "可以", "可不可以", "请问") > 0 || s.At("polite", 0) > 0 || s.At("zh-polite", 0) > 0
 }
 
 // text is the piece as it was written, with its end when the sentence is longer
