@@ -76,8 +76,15 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 			return d.choose(ctx, w, q, i, seed)
 		}
 	}
-	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command}
+	var failed error
+	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
+		all, failed = d.known(ctx, w)
+		return all
+	}}
 	in, answers := d.words.read(m.Text, c), false
+	if failed != nil {
+		return nil, Said{}, failed
+	}
 	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
 		var reply intent.Intent
 		if reply, answers = d.reply(w, q, m, c); answers {

@@ -43,6 +43,42 @@ func b2i(b bool) int {
 	return 0
 }
 
+// known returns the jobs that words may be about, with what rang of late.
+func (d *Desk) known(ctx context.Context, w Who) (all []intent.Known, err error) {
+	jobs, _, err := d.here(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	rang, err := d.rang(ctx, w, jobs)
+	for _, r := range rang {
+		if len(withID(jobs, r.Job.ID)) == 0 {
+			jobs = append(jobs, r.Job)
+		}
+	}
+	for _, j := range jobs {
+		all = append(all, intent.Known{ID: j.ID, Text: j.Name + "\n" + j.Message})
+	}
+	return all, err
+}
+
+// several returns the jobs that all of the references mean.
+func (d *Desk) several(ctx context.Context, w wish, refs []intent.Ref) (all []cron.Job, err error) {
+	for _, ref := range refs {
+		one := w
+		one.in.Ref, one.in.And, one.in.But = ref, nil, nil
+		found, _, err := d.meant(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range found {
+			if len(withID(all, j.ID)) == 0 {
+				all = append(all, j)
+			}
+		}
+	}
+	return all, nil
+}
+
 // meant returns the jobs that an intent is about, and what rang of late. The
 // error is a *question, or a *Refusal when there is none.
 func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung, err error) {
@@ -62,6 +98,14 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	}
 	now, ref, named := d.jobs.Now(), in.Ref, true
 	switch {
+	case ref.ID != "":
+		found = withID(pool, ref.ID)
+	case len(in.And) > 0:
+		found, err = d.several(ctx, w, in.And)
+	case ref.All && len(in.But) > 0:
+		var but []cron.Job
+		but, err = d.several(ctx, w, in.But)
+		found = slices.DeleteFunc(slices.Clone(jobs), func(j cron.Job) bool { return len(withID(but, j.ID)) > 0 })
 	case ref.All:
 		found = jobs
 	case ref.Paused:

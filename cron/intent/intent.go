@@ -55,6 +55,9 @@ type Intent struct {
 	Kind Kind
 	Op   Op
 	Ref  Ref
+	// And are all reminders that a Change means, when they are several; But are
+	// those that it does not mean, of all.
+	And, But []Ref
 	// Times are the times of a Create: one reminder for each.
 	Times []when.Phrase
 	// Text is what to be reminded of, or the new words.
@@ -78,6 +81,7 @@ type Intent struct {
 
 // Ref says which reminders are meant. The zero value says nothing of it.
 type Ref struct {
+	ID       string // of a Known
 	All      bool
 	Last     bool      // the one last spoken of: "it", 刚才那个
 	Rang     bool      // the one that rang last
@@ -111,4 +115,7 @@ type Context struct {
 	Now     time.Time
 	Zone    *time.Location
 	Command bool // the words stand behind a command: they ask for a reminder
+	// Known returns the reminders that the words may be about; nil for none. It is
+	// called when they may be about one.
+	Known func() []Known
 }

@@ -87,35 +87,18 @@ func asks(t *grammar.Text) int {
 
 // frames tries what is not a new reminder.
 func frames(t *grammar.Text, c Context, asked int) (Intent, bool) {
-	leads := asked == 0 || asked > 0 && onlyTimes(t, asked)
-	for _, name := range []string{"none", "undo", "query", "past-statement", "change", "change-loosely", "statement"} {
-		v, _ := t.Match(name, 0)
-		switch v := v.(type) {
-		case bool, grammar.Part: // a line without an action
-			if name == "undo" {
-				return Intent{Kind: Change, Op: Undo}, true
-			}
-			if name == "none" || asked < 0 || !clause(t, asked) {
-				return Intent{}, true
-			}
-		case nothing:
-			if !v.unlessAsked || asked < 0 || !clause(t, asked) {
-				return Intent{}, true
-			}
-		case Intent:
-			if leads && !v.besidesAsking() {
-				continue
-			}
-			return v.completed(t, c), true
+	if t.At("none", 0) > 0 {
+		return Intent{}, true
+	}
+	if in, ok := newSense(t, c).decide(asked >= 0); ok {
+		return in, true
+	}
+	for _, name := range []string{"past-statement", "statement"} {
+		if t.At(name, 0) > 0 && (asked < 0 || !clause(t, asked)) {
+			return Intent{}, true
 		}
 	}
 	return Intent{}, false
-}
-
-// besidesAsking says that the words may begin as those of a new reminder do:
-// "remind me again in 10 minutes", "remind me, when is the gym?".
-func (in Intent) besidesAsking() bool {
-	return in.Kind == Query || in.Op == Snooze || in.Op == Resume || in.Op == Undo
 }
 
 // onlyTimes says that nothing stands before i but a time and politeness.
@@ -152,27 +135,4 @@ func spoken(t *grammar.Text, j int) bool {
 		}
 	}
 	return false
-}
-
-// completed adds the range of days that a query names.
-func (in Intent) completed(t *grammar.Text, c Context) Intent {
-	if in.Ref.Words != "" {
-		in.Ref = readRef(in.Ref.Words).at(c)
-	}
-	if in.Op == Move && in.Time != "" {
-		if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil && p.At.IsZero() {
-			in.Op = Repeat
-		}
-	} else if in.Op == Repeat {
-		if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil && !p.At.IsZero() {
-			in.Op = Move
-		}
-	}
-	if in.Kind == Query && (in.What == AskList || in.What == AskMissed) {
-		if from, to, ok := when.Range(t.Source, c.Now, c.Zone); ok {
-			in.From, in.To = from, to
-			in.Maybe = false
-		}
-	}
-	return in
 }

@@ -1,0 +1,140 @@
+package intent
+
+import (
+	"strings"
+
+	"magpie/cron/grammar"
+	"magpie/cron/when"
+)
+
+// aim adds which reminders are meant. What the clause does not say of it, the
+// rest of the message may.
+func (s some) aim(in Intent, all some) (Intent, bool) {
+	part := s
+	if in.Op == Text {
+		part = s.before(in.Text)
+	}
+	strange := part.unknown()
+	refs, words := part.refs()
+	if len(refs) == 0 && words == "" {
+		refs, words = all.refs()
+	}
+	switch {
+	case len(refs) > 0 && len(strange) == 0:
+		in.Ref = refs[0]
+		if len(refs) > 1 {
+			in.Ref, in.And = Ref{All: true}, refs
+		}
+		in.Maybe = false
+	case words != "" && len(strange) == 0:
+		in.Ref = Ref{Words: words}
+	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not"):
+		in.Ref = readRef(s.Cut(strange[0].From, strange[0].To))
+	case len(strange) > 0:
+		return Intent{}, false
+	case part.has("paused") && in.Op != Once:
+		in.Ref = Ref{Paused: true}
+	case part.has("end-of-list"):
+		in.Ref = Ref{Number: -1}
+	case part.has("all") || part.has("nouns") || part.has("rest"):
+		in.Ref = Ref{All: true}
+	case part.named() != "":
+		in.Ref = Ref{Time: part.named()}
+	case in.Op == Snooze || in.Op == Done:
+		in.Ref = Ref{Rang: true}
+	default:
+		in.Ref = Ref{Last: true}
+		in.Maybe = in.Maybe || !part.has("it") && !part.has("noun")
+	}
+	if in.Ref.All && part.has("but") {
+		in.But, in.And = in.And, nil
+	} else if part.has("but") && len(refs) > 0 {
+		in.Ref, in.But = Ref{All: true}, refs
+	}
+	in.Ref = in.Ref.at(s.c)
+	return in.timed(s.c), true
+}
+
+// before are the marks before the new words.
+func (s some) before(text string) some {
+	for i, m := range s.marks {
+		if (m.arg == "says" || m.kind == "to" || m.arg == "text") && strings.HasPrefix(strings.TrimLeft(s.Source[s.Tokens[m.to-1].To:], " :：“\"「‘'"), text) {
+			return some{s.sense, s.marks[:i]}
+		}
+	}
+	return s
+}
+
+// strong says that the words begin with an operation, or end with it: what else
+// is said is the name of something.
+func (s some) strong() bool {
+	strong := func(m mark) bool {
+		return m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+	}
+	for _, m := range s.marks {
+		if m.kind != fill {
+			if strong(m) {
+				return true
+			}
+			break
+		}
+	}
+	return s.At("把", 0) > 0 || s.At("filler", 0) > 0 && s.At("把", s.At("filler", 0)) > 0 || s.Tokens[0].Kind == grammar.Han && s.lastStrong(strong)
+}
+
+func (s some) lastStrong(strong func(mark) bool) bool {
+	for i := len(s.marks) - 1; i >= 0; i-- {
+		if s.marks[i].kind != fill {
+			return strong(s.marks[i])
+		}
+	}
+	return false
+}
+
+// refs are the reminders that the marks name, and words that name several.
+func (s some) refs() (all []Ref, words string) {
+	for _, m := range s.marks {
+		if m.kind == place {
+			all = append(all, m.value.([]Ref)...)
+		}
+	}
+	mentions := s.mentions()
+	meant, unsure := s.names.meant(mentions)
+	if unsure {
+		var parts []string
+		for _, m := range mentions {
+			parts = append(parts, s.Cut(m.from, m.to))
+		}
+		return all, strings.Join(parts, " ")
+	}
+	for _, k := range meant {
+		all = append(all, Ref{ID: s.names.known[k].ID})
+	}
+	return all, ""
+}
+
+// named is the time by which a reminder is named: the 6pm one, 周五那个.
+func (s some) named() string {
+	target := s.target()
+	for _, m := range s.marks {
+		if m.kind == clock && s.Cut(m.from, m.to) != target {
+			if k := s.At("ref-time", m.from); k > 0 || true {
+				return s.Cut(m.from, m.to)
+			}
+		}
+	}
+	return ""
+}
+
+// timed tells a new time from a new repetition.
+func (in Intent) timed(c Context) Intent {
+	if in.Time == "" || in.Op != Move && in.Op != Repeat {
+		return in
+	}
+	if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil {
+		if in.Op = Repeat; !p.At.IsZero() {
+			in.Op = Move
+		}
+	}
+	return in
+}

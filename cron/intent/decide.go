@@ -1,0 +1,295 @@
+package intent
+
+import (
+	"strings"
+
+	"magpie/cron/grammar"
+	"magpie/cron/when"
+)
+
+// decide says what the marks of a message want of the reminders that exist. A
+// clause that wants something is enough; what else is said explains it.
+func (s *sense) decide(asked bool) (Intent, bool) {
+	all := some{s, s.marks}
+	if all.has("world") && !all.has(name) {
+		return Intent{}, false
+	}
+	if in, ok := all.wish(all, asked); ok {
+		return in, true
+	}
+	for _, c := range s.clauses() {
+		if len(c.marks) == len(s.marks) {
+			continue
+		}
+		if in, ok := c.wish(all, asked); ok {
+			return in, true
+		}
+	}
+	return Intent{}, false
+}
+
+// wish is what a clause wants.
+func (s some) wish(all some, asked bool) (Intent, bool) {
+	if s.has("world") {
+		return Intent{}, false
+	}
+	if s.op("undo") && len(s.unknown()) == 0 {
+		return Intent{Kind: Change, Op: Undo}, true
+	}
+	if in, ok := s.query(); ok {
+		return in, true
+	}
+	op, in := s.change(asked)
+	if op == "" {
+		return Intent{}, false
+	}
+	in.Kind, in.Op = Change, op
+	return s.aim(in, all)
+}
+
+// change is the operation that the words want, with its time or text.
+func (s some) change(asked bool) (Op, Intent) {
+	in := Intent{}
+	asks := s.has(remind)
+	refs := s.has(name) || s.has(place)
+	switch {
+	case s.text(&in):
+		return Text, in
+	case asks && asked && !s.besides():
+		return "", in
+	case s.op("once"), s.deniedOp("repeat"), s.has("not") && s.repeats() && s.has("this"):
+		return Once, in
+	case s.op("resume"), s.deniedOp("pause"):
+		return Resume, in
+	case s.again() || s.op("snooze"):
+		in.Shift = s.span(1)
+		if in.Shift == (when.Span{}) {
+			in.Time = s.target()
+		}
+		in.Maybe = !s.op("snooze") && !asks
+		return Snooze, in
+	case s.op("skip"):
+		return Skip, in
+	case s.op("pause"):
+		return Pause, in
+	case s.unwanted() && s.soon():
+		in.Maybe = true
+		return Skip, in
+	case s.op("run") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"):
+		return Run, in
+	case s.op("done") && !s.has("not"), s.told() && !s.has("not"):
+		in.Maybe = true
+		return Done, in
+	case s.unwanted():
+		in.Maybe = true
+		return Remove, in
+	case s.op("remove"):
+		return Remove, in
+	}
+	return s.move(in)
+}
+
+// besides says that a message may ask to be reminded and mean a reminder that
+// exists: "remind me again", "don't remind me", 以后每天都提醒我.
+func (s some) besides() bool {
+	i := s.index(remind)
+	for _, kind := range []string{"again", "not", "always"} {
+		if k := s.index(kind); k >= 0 && k <= i+1 {
+			return true
+		}
+	}
+	if k := s.index("op", "resume", "run", "once", "skip", "remove", "snooze"); k >= 0 && k < i {
+		return true
+	}
+	return s.has("dir", "earlier") && s.has(name)
+}
+
+// again says that what rang shall come once more.
+func (s some) again() bool {
+	if s.has("not") || s.has("to") {
+		return false
+	}
+	timed := s.has(length) || s.has(clock)
+	switch {
+	case s.has("again") && s.has(remind):
+		return true
+	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier"):
+		return timed
+	}
+	for _, m := range s.marks { // "five more minutes"
+		if m.kind == length && s.At("more-time", m.from) == m.to {
+			return len(s.marks) < 8 && !s.has("op") && !s.has(name)
+		}
+	}
+	return false
+}
+
+// unwanted says that a reminder is not wanted any more.
+func (s some) unwanted() bool {
+	i := s.index("not", "no-more")
+	if i < 0 && s.has("no-more") {
+		i = s.index("no-more")
+	}
+	if i < 0 {
+		return false
+	}
+	kind, _ := s.next(i)
+	named := s.has(name) || s.has(place) || s.has("it") || s.has(clock)
+	switch kind {
+	case remind, "noun":
+		return named
+	case "need":
+		return named || s.has("noun")
+	case name, "this", clock, "all", "it":
+		return s.has(name)
+	case "": // 健身不用了
+		return s.has(name) && i > s.index(name)
+	}
+	return false
+}
+
+// soon says that only the next time is meant.
+func (s some) soon() bool {
+	if s.has("this") {
+		return true
+	}
+	for _, m := range s.marks {
+		if m.kind == clock && s.At("this-time", m.from) == m.to {
+			return true
+		}
+	}
+	return false
+}
+
+func (s some) repeats() bool {
+	for _, m := range s.marks {
+		if m.kind == clock && s.At("repeat", m.from) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s some) deniedOp(arg string) bool {
+	i := s.index("op", arg)
+	return i >= 0 && s.denied(i)
+}
+
+// told says that somebody tells of a thing that is done: "I've watered the
+// plants".
+func (s some) told() bool {
+	past := false
+	for _, m := range s.marks {
+		if v, is := m.value.(mention); is && v.past {
+			past = true
+		}
+	}
+	return s.has(name) && !s.has(clock) && (past && s.has("already") || s.has("already") && s.At("has-done", 0) > 0)
+}
+
+// move is another time, or another repetition.
+func (s some) move(in Intent) (Op, Intent) {
+	later, earlier := s.op("later") || s.has("dir", "later", "back"), s.op("earlier") || s.has("dir", "earlier")
+	named := s.has(name) || s.has(place)
+	in.Time = s.target()
+	if shift := s.span(1); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) {
+		if in.Shift, in.Time = shift, ""; earlier {
+			in.Shift = shift.Negative()
+		}
+		in.Maybe = !s.op("later", "earlier") && !named
+		return Move, in
+	}
+	moves := s.op("move", "later", "earlier") || s.op("set") && named
+	switch {
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "repeat") || s.has("to") || s.has("correct") || s.has("always") && named || named && (s.has("old") || s.has("is") && s.has("old"))):
+		in.Maybe = !moves
+		return Move, in
+	case in.Time == "" && (moves || s.op("set")) && (named || s.has("it") || s.has("noun") || s.bare()):
+		in.Maybe = !moves
+		return Move, in
+	}
+	return "", in
+}
+
+// bare says that nothing but the operation is said: 改一下.
+func (s some) bare() bool {
+	for _, m := range s.marks {
+		if m.kind != "op" && m.kind != fill {
+			return false
+		}
+	}
+	return true
+}
+
+// target is the new time: the one behind "to", else the last that says neither
+// which reminder is meant nor what is not right.
+func (s some) target() string {
+	best := -1
+	for i, m := range s.marks {
+		if m.kind != clock || s.At("this-time", m.from) == m.to && i+1 < len(s.marks) && false {
+			continue
+		}
+		before := ""
+		for k := i - 1; k >= 0; k-- {
+			if s.marks[k].kind != fill {
+				before = s.marks[k].kind
+				break
+			}
+		}
+		if before == "old" || before == "not" {
+			continue
+		}
+		if after, _ := s.next(i); i+1 < len(s.marks) && (after == "it" || after == "noun-weak" || after == "noun") && s.marks[i+1].from-m.to < 2 && before != "to" {
+			continue // the 6pm one, 下午六点那个
+		}
+		if best < 0 || before == "to" || before == "is" || !s.has("to") {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	from, to := s.marks[best].from, s.marks[best].to
+	for k := best + 1; k < len(s.marks) && (s.marks[k].kind == clock || s.marks[k].kind == fill); k++ {
+		if s.marks[k].kind == clock {
+			to = s.marks[k].to
+		}
+	}
+	return s.Cut(from, to)
+}
+
+// text finds new words for a reminder: what stands behind "to say", or behind
+// "to" and is no time.
+func (s some) text(in *Intent) bool {
+	i := s.index("op", "says")
+	if i < 0 {
+		i = s.index("to")
+		if i >= 0 && (s.has(remind) || i+1 == len(s.marks)) {
+			return false
+		}
+		if kind, _ := s.next(i); i >= 0 && !s.op("text", "wording") && (kind == clock || kind == length || kind == "" || kind == "this" || kind == "instead" || kind == "always" || kind == "op" || kind == "dir") {
+			return false
+		}
+	}
+	if i < 0 {
+		if i = s.index("op", "text"); i < 0 || s.marks[i].from == 0 {
+			return false
+		}
+	}
+	before := some{s.sense, s.marks[:i]}
+	if !before.has(name) && !before.has(place) && !before.has("it") && len(before.unknown()) != 1 {
+		return false
+	}
+	if !s.op("says", "text", "wording", "set", "move") && s.marks[i].kind != "to" {
+		return false
+	}
+	end := s.marks[len(s.marks)-1].to
+	if k := s.index("instead"); k > i {
+		end = s.marks[k].from
+	}
+	for end > s.marks[i].to && (s.Tokens[end-1].Kind == grammar.Mark && !strings.ContainsAny(s.Tokens[end-1].Text, ")]") || s.At("particle", end-1) == end || s.At("polite", end-1) == end) {
+		end--
+	}
+	in.Text = strings.Trim(s.Cut(s.marks[i].to, end), " ,，。“”\"'「」:：")
+	return in.Text != ""
+}

@@ -1,0 +1,55 @@
+package intent
+
+import "magpie/cron/when"
+
+// query is what the words ask of the reminders.
+func (s some) query() (Intent, bool) {
+	named := s.has(name) || s.has(place)
+	strange := len(s.unknown())
+	ask := func(what string, aimed bool) (Intent, bool) {
+		in := Intent{Kind: Query, What: what}
+		if aimed {
+			return s.aim(in, s)
+		}
+		if what == AskList || what == AskMissed {
+			in.From, in.To, _ = when.Range(s.Source, s.c.Now, s.c.Zone)
+		}
+		return in, true
+	}
+	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-1) > 0
+	if strange > 0 || s.has("op", "remove", "move", "skip", "pause", "resume", "snooze", "text", "says") && !s.has("paused") {
+		return Intent{}, false
+	}
+	switch {
+	case s.has("ask", "missed") && !s.has("not"):
+		return ask(AskMissed, false)
+	case s.has("rang") && asks:
+		return ask(AskMissed, false)
+	case s.has("ask", "left"):
+		if !named && !s.has("it") {
+			if !s.has("noun") && !s.has("ask", "next") && !s.has("nouns") && s.has(clock) {
+				return Intent{}, false
+			}
+			return Intent{Kind: Query, What: AskLeft, Ref: Ref{}}, true
+		}
+		return ask(AskLeft, true)
+	case s.has("ask", "when") && named:
+		return ask(AskWhen, true)
+	case s.has("ask", "next") && (asks || s.has("noun") || s.has("noun-weak")):
+		return ask(AskNext, false)
+	case s.has("ask", "when") && (s.has("noun") || s.has("it")):
+		return ask(AskWhen, true)
+	case named && s.At("question", len(s.Tokens)-1) > 0 && (s.has("noun") || s.has(clock)) && !s.has("op"):
+		return ask(AskWhen, true)
+	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all")) && !named && !s.has(remind),
+		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
+		asks && s.has(remind) && s.has("ask", "what") && !named,
+		s.has("nouns") && !s.has("op") && !named && !s.has(remind):
+		return ask(AskList, false)
+	}
+	return Intent{}, false
+}
+
+// scheduled says that the words ask what is there at a time: "anything on
+// friday?"
+func (s some) scheduled() bool { return s.has("ask", "what") }
