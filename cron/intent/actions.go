@@ -7,6 +7,12 @@ import (
 	"magpie/cron/when"
 )
 
+// delta is so much later, or earlier with a negative sign.
+type delta struct {
+	when.Span
+	sign int
+}
+
 // actions make the values of what the tables match.
 func actions() map[string]grammar.Action {
 	all := map[string]grammar.Action{
@@ -24,6 +30,7 @@ func actions() map[string]grammar.Action {
 			}
 			return all
 		},
+		"delta": func(a grammar.Args) any { return delta{a.Arg(0).(when.Span), a.Num(1, 1)} },
 		"units": func(a grammar.Args) any {
 			if s, ok := when.Spell(a.Arg(0), a.Arg(1)); ok {
 				return s

@@ -117,10 +117,8 @@ func (s some) refs() (all []Ref, words string) {
 func (s some) named() string {
 	target := s.target()
 	for _, m := range s.marks {
-		if m.kind == clock && s.Cut(m.from, m.to) != target {
-			if k := s.At("ref-time", m.from); k > 0 || true {
-				return s.Cut(m.from, m.to)
-			}
+		if said := s.Cut(m.from, m.to); m.kind == clock && said != target {
+			return said
 		}
 	}
 	return ""

@@ -57,12 +57,14 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Text, in
 	case asks && asked && !s.besides():
 		return "", in
+	case s.op("run") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"):
+		return Run, in
 	case s.op("once"), s.deniedOp("repeat"), s.has("not") && s.repeats() && s.has("this"):
 		return Once, in
-	case s.op("resume"), s.deniedOp("pause"):
+	case s.op("resume") && !s.pausedFirst(), s.deniedOp("pause"):
 		return Resume, in
 	case s.again() || s.op("snooze"):
-		in.Shift = s.span(1)
+		in.Shift = s.span()
 		if in.Shift == (when.Span{}) {
 			in.Time = s.target()
 		}
@@ -75,15 +77,13 @@ func (s some) change(asked bool) (Op, Intent) {
 	case s.unwanted() && s.soon():
 		in.Maybe = true
 		return Skip, in
-	case s.op("run") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"):
-		return Run, in
 	case s.op("done") && !s.has("not"), s.told() && !s.has("not"):
 		in.Maybe = true
 		return Done, in
 	case s.unwanted():
 		in.Maybe = true
 		return Remove, in
-	case s.op("remove"):
+	case s.op("remove"), s.has("off") && s.has(fill):
 		return Remove, in
 	}
 	return s.move(in)
@@ -175,6 +175,12 @@ func (s some) deniedOp(arg string) bool {
 	return i >= 0 && s.denied(i)
 }
 
+// pausedFirst: 先暂停，等我说恢复.
+func (s some) pausedFirst() bool {
+	i := s.index("op", "pause")
+	return i >= 0 && i < s.index("op", "resume")
+}
+
 // told says that somebody tells of a thing that is done: "I've watered the
 // plants".
 func (s some) told() bool {
@@ -189,10 +195,10 @@ func (s some) told() bool {
 
 // move is another time, or another repetition.
 func (s some) move(in Intent) (Op, Intent) {
-	later, earlier := s.op("later") || s.has("dir", "later", "back"), s.op("earlier") || s.has("dir", "earlier")
+	later, earlier := s.op("later") || s.has("dir", "later", "back") || s.has(length, "later"), s.op("earlier") || s.has("dir", "earlier") || s.has(length, "earlier")
 	named := s.has(name) || s.has(place)
 	in.Time = s.target()
-	if shift := s.span(1); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) {
+	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) {
 		if in.Shift, in.Time = shift, ""; earlier {
 			in.Shift = shift.Negative()
 		}
@@ -226,7 +232,7 @@ func (s some) bare() bool {
 func (s some) target() string {
 	best := -1
 	for i, m := range s.marks {
-		if m.kind != clock || s.At("this-time", m.from) == m.to && i+1 < len(s.marks) && false {
+		if m.kind != clock {
 			continue
 		}
 		before := ""
@@ -280,7 +286,7 @@ func (s some) text(in *Intent) bool {
 	if !before.has(name) && !before.has(place) && !before.has("it") && len(before.unknown()) != 1 {
 		return false
 	}
-	if !s.op("says", "text", "wording", "set", "move") && s.marks[i].kind != "to" {
+	if s.marks[i].kind == "to" && (!s.op("text", "wording", "set") && s.Tokens[s.marks[i].from].Kind != grammar.Han || some{s.sense, s.marks[i:]}.has(clock)) {
 		return false
 	}
 	end := s.marks[len(s.marks)-1].to

@@ -21,6 +21,8 @@ func (s some) query() (Intent, bool) {
 		return Intent{}, false
 	}
 	switch {
+	case s.has("ask", "next-up"):
+		return ask(AskNext, false)
 	case s.has("ask", "missed") && !s.has("not"):
 		return ask(AskMissed, false)
 	case s.has("rang") && asks:
@@ -41,7 +43,7 @@ func (s some) query() (Intent, bool) {
 		return ask(AskWhen, true)
 	case named && s.At("question", len(s.Tokens)-1) > 0 && (s.has("noun") || s.has(clock)) && !s.has("op"):
 		return ask(AskWhen, true)
-	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all")) && !named && !s.has(remind),
+	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
 		asks && s.has(remind) && s.has("ask", "what") && !named,
 		s.has("nouns") && !s.has("op") && !named && !s.has(remind):

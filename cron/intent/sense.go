@@ -100,7 +100,13 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 		take(mark{kind: remind}, j)
 	}
 	if v, j := s.Match("sign", i); j > 0 {
-		take(v.(mark), j)
+		if take(v.(mark), j); best.kind == "to" {
+			return best // and not "until friday", a bound
+		}
+	}
+	if v, j := s.Match("delta", i); j > 0 {
+		d := v.(delta)
+		take(mark{kind: length, arg: map[int]string{1: "later", -1: "earlier"}[d.sign], value: d.Span}, j)
 	}
 	if v, j := s.Match("span", i); j > 0 {
 		take(mark{kind: length, value: v}, j)
@@ -210,17 +216,10 @@ func (s *sense) clauses() (all []some) {
 	return all
 }
 
-// times are the times of the marks that do not only say which reminder is
-// meant, and what they stand behind.
-func (s some) span(sign int) when.Span {
-	for _, m := range s.marks {
-		if m.kind == length {
-			v := m.value.(when.Span)
-			if sign < 0 {
-				return v.Negative()
-			}
-			return v
-		}
+// span is the first length of time that is said.
+func (s some) span() when.Span {
+	if i := s.index(length); i >= 0 {
+		return s.marks[i].value.(when.Span)
 	}
 	return when.Span{}
 }
