@@ -30,11 +30,8 @@ func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 	case intent.Once:
 		return set(cron.Job{Schedule: cron.Schedule{At: next(j, now), Zone: j.Schedule.Zone}})
 	case intent.Skip:
-		if slot := next(j, now); next(j, slot).IsZero() {
-			return nil, &question{
-				Prompt:  fmt.Sprintf(w.pick("“%s” comes only once, %s. Cancel it?", "“%s”只有一次（%s），要取消吗？"), thing(j), w.soon(slot, now)),
-				Choices: w.yesNo(w.pick("Yes, cancel", "取消提醒"), &deed{Op: intent.Remove, Steps: []step{{Do: string(intent.Remove), ID: j.ID}}}),
-			}
+		if single(j) { // there is no time after it
+			return []step{{Do: string(intent.Remove), ID: j.ID}}, nil
 		}
 		return []step{{Do: string(intent.Skip), ID: j.ID}}, nil
 	case intent.Repeat:
@@ -163,13 +160,8 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 	switch {
 	case single(j):
 		return set(when.Phrase{At: later, Zone: old.Zone}), nil
-	case says(w.m.Text, thisTime) || !fixed:
-		return once, nil
-	case says(w.m.Text, always):
+	case fixed && says(w.m.Text, always):
 		return set(p), nil
 	}
-	return nil, &question{Prompt: fmt.Sprintf(w.pick("“%s” repeats. Only the next time, or always?", "“%s”是重复的提醒。只改下一次，还是以后都改？"), thing(j)), Choices: []choice{
-		{Label: w.pick("Only the next time: ", "只改下一次：") + w.soon(later, now), Keys: thisTime + "|once|only next|next|只改下一次|一次", Deed: &deed{Op: in.Op, Steps: once}},
-		{Label: w.pick("Always: ", "以后都改：") + w.when(p, now), Keys: always + "|every|all", Deed: &deed{Op: in.Op, Steps: set(p)}},
-	}}
+	return once, nil
 }

@@ -12,7 +12,7 @@ import (
 func (s some) aim(in Intent, all some) (Intent, bool) {
 	part := s
 	if in.Op == Text {
-		part = s.before(in.Text)
+		part = s.until(in.Text)
 	}
 	strange := part.unknown()
 	refs, words := part.refs()
@@ -38,8 +38,8 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Number: -1}
 	case part.has("all") || part.has("nouns") || part.has("rest"):
 		in.Ref = Ref{All: true}
-	case part.named() != "":
-		in.Ref = Ref{Time: part.named()}
+	case part.named(in.Time) != "":
+		in.Ref = Ref{Time: part.named(in.Time)}
 	case in.Op == Snooze || in.Op == Done:
 		in.Ref = Ref{Rang: true}
 	default:
@@ -55,10 +55,10 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	return in.timed(s.c), true
 }
 
-// before are the marks before the new words.
-func (s some) before(text string) some {
+// until are the marks before the new words.
+func (s some) until(text string) some {
 	for i, m := range s.marks {
-		if (m.arg == "says" || m.kind == "to" || m.arg == "text") && strings.HasPrefix(strings.TrimLeft(s.Source[s.Tokens[m.to-1].To:], " :：“\"「‘'"), text) {
+		if (m.arg == "says" || m.kind == "to" || m.arg == "text" || m.kind == "is" || m.kind == stop) && strings.HasPrefix(strings.TrimLeft(s.Source[s.Tokens[m.to-1].To:], " :：“\"「‘'"), text) {
 			return some{s.sense, s.marks[:i]}
 		}
 	}
@@ -114,8 +114,7 @@ func (s some) refs() (all []Ref, words string) {
 }
 
 // named is the time by which a reminder is named: the 6pm one, 周五那个.
-func (s some) named() string {
-	target := s.target()
+func (s some) named(target string) string {
 	for _, m := range s.marks {
 		if said := s.Cut(m.from, m.to); m.kind == clock && said != target {
 			return said

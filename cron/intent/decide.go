@@ -57,10 +57,10 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Text, in
 	case asks && asked && !s.besides():
 		return "", in
-	case s.op("run") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"):
-		return Run, in
 	case s.op("once"), s.deniedOp("repeat"), s.has("not") && s.repeats() && s.has("this"):
 		return Once, in
+	case s.op("run") && !s.has("again") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"), s.has("now") && refs && s.has("ask", "list"):
+		return Run, in
 	case s.op("resume") && !s.pausedFirst(), s.deniedOp("pause"):
 		return Resume, in
 	case s.again() || s.op("snooze"):
@@ -101,7 +101,7 @@ func (s some) besides() bool {
 	if k := s.index("op", "resume", "run", "once", "skip", "remove", "snooze"); k >= 0 && k < i {
 		return true
 	}
-	return s.has("dir", "earlier") && s.has(name)
+	return s.has(length, "earlier") && s.has(name) || s.has(length, "later", "again") && len(s.unknown()) == 0
 }
 
 // again says that what rang shall come once more.
@@ -111,7 +111,7 @@ func (s some) again() bool {
 	}
 	timed := s.has(length) || s.has(clock)
 	switch {
-	case s.has("again") && s.has(remind):
+	case s.has(remind) && (s.has("again") || s.has(length, "again") || s.has(length, "later") && !s.has(name)):
 		return true
 	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier"):
 		return timed
@@ -126,10 +126,7 @@ func (s some) again() bool {
 
 // unwanted says that a reminder is not wanted any more.
 func (s some) unwanted() bool {
-	i := s.index("not", "no-more")
-	if i < 0 && s.has("no-more") {
-		i = s.index("no-more")
-	}
+	i := max(s.index("not"), s.index("no-more"))
 	if i < 0 {
 		return false
 	}
@@ -140,8 +137,10 @@ func (s some) unwanted() bool {
 		return named
 	case "need":
 		return named || s.has("noun")
+	case "op":
+		return s.has(name) && s.has("op", "done")
 	case name, "this", clock, "all", "it":
-		return s.has(name)
+		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is"))
 	case "": // 健身不用了
 		return s.has(name) && i > s.index(name)
 	}
@@ -190,7 +189,7 @@ func (s some) told() bool {
 			past = true
 		}
 	}
-	return s.has(name) && !s.has(clock) && (past && s.has("already") || s.has("already") && s.At("has-done", 0) > 0)
+	return s.has(name) && !s.has(clock) && (past && (s.has("already") || s.marks[0].kind == name) || s.At("has-done", s.marks[0].from) > 0)
 }
 
 // move is another time, or another repetition.
@@ -198,7 +197,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	later, earlier := s.op("later") || s.has("dir", "later", "back") || s.has(length, "later"), s.op("earlier") || s.has("dir", "earlier") || s.has(length, "earlier")
 	named := s.has(name) || s.has(place)
 	in.Time = s.target()
-	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) {
+	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) && (named || s.has("it") || s.has("noun") || s.has("op") || s.has("to")) {
 		if in.Shift, in.Time = shift, ""; earlier {
 			in.Shift = shift.Negative()
 		}
@@ -227,47 +226,54 @@ func (s some) bare() bool {
 	return true
 }
 
-// target is the new time: the one behind "to", else the last that says neither
-// which reminder is meant nor what is not right.
+// target is the new time: the first one behind "to", else the last that says
+// neither which reminder is meant nor what is not right.
 func (s some) target() string {
-	best := -1
+	best, to := -1, s.index("to")
 	for i, m := range s.marks {
-		if m.kind != clock {
+		if m.kind != clock || s.before(i) == "old" || s.before(i) == "not" {
 			continue
 		}
-		before := ""
-		for k := i - 1; k >= 0; k-- {
-			if s.marks[k].kind != fill {
-				before = s.marks[k].kind
-				break
-			}
-		}
-		if before == "old" || before == "not" {
-			continue
-		}
-		if after, _ := s.next(i); i+1 < len(s.marks) && (after == "it" || after == "noun-weak" || after == "noun") && s.marks[i+1].from-m.to < 2 && before != "to" {
+		kind, k := s.next(i)
+		if i < to || s.before(i) != "to" && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") {
 			continue // the 6pm one, 下午六点那个
 		}
-		if best < 0 || before == "to" || before == "is" || !s.has("to") {
-			best = i
+		if best = i; to >= 0 {
+			break
 		}
 	}
 	if best < 0 {
 		return ""
 	}
-	from, to := s.marks[best].from, s.marks[best].to
+	from, end := s.marks[best].from, s.marks[best].to
 	for k := best + 1; k < len(s.marks) && (s.marks[k].kind == clock || s.marks[k].kind == fill); k++ {
 		if s.marks[k].kind == clock {
-			to = s.marks[k].to
+			end = s.marks[k].to
 		}
 	}
-	return s.Cut(from, to)
+	return s.Cut(from, end)
+}
+
+// before is the kind of what stands before the i-th mark.
+func (s some) before(i int) string {
+	for i--; i >= 0; i-- {
+		if s.marks[i].kind != fill {
+			return s.marks[i].kind
+		}
+	}
+	return ""
 }
 
 // text finds new words for a reminder: what stands behind "to say", or behind
 // "to" and is no time.
 func (s some) text(in *Intent) bool {
 	i := s.index("op", "says")
+	if k := s.index("is"); i < 0 && s.has("old") && k > s.index("old") && !s.has(clock) {
+		i = k // 不是买牛奶，是买豆浆
+	}
+	if k := s.colon(); i < 0 && k > 0 && s.op("set", "text") && (some{s.sense, s.marks[:k]}).aimed() {
+		i = k
+	}
 	if i < 0 {
 		i = s.index("to")
 		if i >= 0 && (s.has(remind) || i+1 == len(s.marks)) {
@@ -283,7 +289,7 @@ func (s some) text(in *Intent) bool {
 		}
 	}
 	before := some{s.sense, s.marks[:i]}
-	if !before.has(name) && !before.has(place) && !before.has("it") && len(before.unknown()) != 1 {
+	if !before.aimed() && len(before.unknown()) != 1 {
 		return false
 	}
 	if s.marks[i].kind == "to" && (!s.op("text", "wording", "set") && s.Tokens[s.marks[i].from].Kind != grammar.Han || some{s.sense, s.marks[i:]}.has(clock)) {
@@ -298,4 +304,17 @@ func (s some) text(in *Intent) bool {
 	}
 	in.Text = strings.Trim(s.Cut(s.marks[i].to, end), " ,，。“”\"'「」:：")
 	return in.Text != ""
+}
+
+// aimed says that the words name a reminder.
+func (s some) aimed() bool { return s.has(name) || s.has(place) || s.has("it") }
+
+// colon is the mark that is one.
+func (s some) colon() int {
+	for i, m := range s.marks {
+		if m.kind == stop && s.Tokens[m.from].Text == ":" {
+			return i
+		}
+	}
+	return -1
 }

@@ -16,7 +16,7 @@ func (s some) query() (Intent, bool) {
 		}
 		return in, true
 	}
-	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-1) > 0
+	asks := s.has("ask", "what", "list") || s.asks
 	if strange > 0 || s.has("op", "remove", "move", "skip", "pause", "resume", "snooze", "text", "says") && !s.has("paused") {
 		return Intent{}, false
 	}
@@ -41,7 +41,7 @@ func (s some) query() (Intent, bool) {
 		return ask(AskNext, false)
 	case s.has("ask", "when") && (s.has("noun") || s.has("it")):
 		return ask(AskWhen, true)
-	case named && s.At("question", len(s.Tokens)-1) > 0 && (s.has("noun") || s.has(clock)) && !s.has("op"):
+	case named && s.asks && (s.has("noun") || s.has(clock)) && !s.has("op"):
 		return ask(AskWhen, true)
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),

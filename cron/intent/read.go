@@ -32,7 +32,7 @@ func Read(text string, c Context) Intent {
 	}
 	asked := asks(t)
 	if !c.Command && len(t.Tokens) <= maxWords {
-		if in, ok := frames(t, c, asked); ok {
+		if in, ok := frames(text, t, c, asked); ok {
 			return in
 		}
 	}
@@ -86,11 +86,11 @@ func asks(t *grammar.Text) int {
 }
 
 // frames tries what is not a new reminder.
-func frames(t *grammar.Text, c Context, asked int) (Intent, bool) {
+func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 	if t.At("none", 0) > 0 {
 		return Intent{}, true
 	}
-	if in, ok := newSense(t, c).decide(asked >= 0); ok {
+	if in, ok := newSense(text, t, c).decide(asked >= 0); ok {
 		return in, true
 	}
 	for _, name := range []string{"past-statement", "statement"} {

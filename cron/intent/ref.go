@@ -61,7 +61,7 @@ func (r Ref) at(c Context) Ref {
 			r.Clock = t.In(c.zone()).Format("15:04")
 		}
 	}
-	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok {
+	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour) {
 		r.From, r.To = from, to
 	}
 	return r

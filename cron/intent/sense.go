@@ -33,15 +33,17 @@ type sense struct {
 	c     Context
 	names *names
 	marks []mark
+	asks  bool // it ends as a question
 }
 
 // sign makes the value of a line of the table of signs.
 func sign(a grammar.Args) any { return mark{kind: a.Word(0), arg: a.Word(1)} }
 
-func newSense(t *grammar.Text, c Context) *sense {
+func newSense(text string, t *grammar.Text, c Context) *sense {
 	s := &sense{Text: t, c: c, names: newNames(nil)}
+	s.asks = strings.ContainsAny(text[max(0, len(text)-6):], "?？") || s.At("question", len(t.Tokens)-1) > 0
 	s.label()
-	if c.Known != nil && slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != unknown }) {
+	if c.Known != nil && (len(s.Tokens) < 10 || slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != unknown })) {
 		s.names = newNames(c.Known())
 		s.label()
 	}
@@ -80,8 +82,11 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 	if len(s.marks) > 0 {
 		last = s.marks[len(s.marks)-1]
 	}
-	timed := last.kind == "to" || last.arg == "set"
-	if v, j := s.Match("when", i); j > 0 && (timed || last.kind == "old") {
+	if v, j := s.Match("delta", i); j > 0 {
+		d := v.(delta)
+		take(mark{kind: length, arg: map[int]string{1: "later", -1: "earlier", 0: "again"}[d.sign], value: d.Span}, j)
+	}
+	if v, j := s.Match("when", i); j > 0 && (last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not") {
 		take(mark{kind: clock, value: v}, j)
 	}
 	m := s.names.at(s.Text, i, s.strange(i))
@@ -104,15 +109,13 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 			return best // and not "until friday", a bound
 		}
 	}
-	if v, j := s.Match("delta", i); j > 0 {
-		d := v.(delta)
-		take(mark{kind: length, arg: map[int]string{1: "later", -1: "earlier"}[d.sign], value: d.Span}, j)
-	}
 	if v, j := s.Match("span", i); j > 0 {
 		take(mark{kind: length, value: v}, j)
 	}
-	if v, j := s.Match("run", i); j > 0 {
-		take(mark{kind: clock, value: v}, j)
+	for _, category := range []string{"moment", "days"} {
+		if j := s.At(category, i); j > 0 {
+			take(mark{kind: clock}, j)
+		}
 	}
 	if j := s.At("filler", i); j > 0 {
 		take(mark{kind: fill}, j)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 		return Phrase{}, err
 	}
 	names := g.names()
+	g.sameDay(calendar.On(next))
 	switch {
 	case g.repeats() && !g.has(func(p piece) bool {
 		return p.clock != nil || p.part != noPart || p.repeat != nil && p.repeat.freq == spaced
@@ -56,6 +58,25 @@ func (s *sentence) movedGroup() (group, bool) {
 		return v.(group), true
 	}
 	return group{}, false
+}
+
+// sameDay gives what repeats by weeks, months or years without a day that of
+// the old time.
+func (g group) sameDay(d calendar.Date) {
+	if g.has(func(p piece) bool { return p.day != nil }) {
+		return
+	}
+	for _, p := range g.pieces {
+		switch r := p.repeat; {
+		case r == nil || r.week != 0 || r.nth != 0 || len(r.numbers) > 0 || r.days:
+		case r.freq == weekly:
+			r.week = 1 << d.Weekday()
+		case r.freq == monthly:
+			r.numbers = []int{d.Day}
+		case r.freq == yearly:
+			r.numbers, r.months = []int{d.Day}, strconv.Itoa(int(d.Month))
+		}
+	}
 }
 
 func hourPiece(t time.Time) piece {

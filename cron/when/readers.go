@@ -51,6 +51,7 @@ func readers() map[string]grammar.Reader {
 		"run":             {Read: runTime},
 		"when":            {Read: wholeTime},
 		"我":               {Read: me, Like: "我字"},
+		"moment":          {Read: plainTime},
 	}
 }
 
@@ -222,6 +223,21 @@ func runTime(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	return grammar.Part{From: i, To: g.to}, g.to
+}
+
+// plainTime is runTime without what bounds or moves another time, and without
+// lengths.
+func plainTime(t *grammar.Text, i int) (any, int) {
+	s := &sentence{Text: t, order: make([]bool, len(t.Tokens))}
+	g, _ := s.run(i)
+	to := 0
+	for _, p := range g.pieces {
+		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague {
+			break
+		}
+		to = p.to
+	}
+	return found(grammar.Part{From: i, To: to}, to)
 }
 
 // wholeTime is runTime, or an hour that is only a number.
