@@ -131,6 +131,9 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(found) == 0 {
 		return nil, d.whose(w.Who, all[0])
 	}
+	if only := slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return !single(j) }); in.Ref.One && len(only) == 1 {
+		found = only // 周五那个 is none of every day
+	}
 	if len(found) > 1 && !many {
 		return nil, d.which(w, found)
 	}

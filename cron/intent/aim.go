@@ -39,7 +39,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	case part.has("all") || part.has("nouns") || part.has("rest"):
 		in.Ref = Ref{All: true}
 	case part.named(in.Time) != "":
-		in.Ref = Ref{Time: part.named(in.Time)}
+		in.Ref = Ref{Time: part.named(in.Time), One: part.has("it") || part.has("noun-weak") || part.has("noun")}
 	case in.Op == Snooze || in.Op == Done:
 		in.Ref = Ref{Rang: true}
 	default:
@@ -78,6 +78,9 @@ func (s some) strong() bool {
 			}
 			break
 		}
+	}
+	if i := s.index("to"); i > 0 && s.has(clock) && s.Tokens[0].Kind == grammar.Han {
+		return true // 剪头发那个改到下午五点
 	}
 	return s.At("把", 0) > 0 || s.At("filler", 0) > 0 && s.At("把", s.At("filler", 0)) > 0 || s.Tokens[0].Kind == grammar.Han && s.lastStrong(strong)
 }

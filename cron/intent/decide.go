@@ -10,7 +10,7 @@ import (
 // decide says what the marks of a message want of the reminders that exist. A
 // clause that wants something is enough; what else is said explains it.
 func (s *sense) decide(asked bool) (Intent, bool) {
-	all := some{s, s.marks}
+	all := s.all()
 	if all.has("world") && !all.has(name) {
 		return Intent{}, false
 	}
@@ -138,7 +138,9 @@ func (s some) unwanted() bool {
 	case "need":
 		return named || s.has("noun")
 	case "op":
-		return s.has(name) && s.has("op", "done")
+		return (s.has(name) || s.has(place)) && s.has("op", "done", "run")
+	case "rang":
+		return s.has(name) || s.has(place)
 	case name, "this", clock, "all", "it":
 		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is"))
 	case "": // 健身不用了

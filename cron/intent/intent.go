@@ -91,6 +91,7 @@ type Ref struct {
 	Clock    string    // "the 3pm one": minutes of the day as 15:00
 	Time     string    // the time that it was named by, as it was said
 	From, To time.Time // those that come between: "everything tomorrow"
+	One      bool      // only one of them is meant
 }
 
 // What a Question misses.

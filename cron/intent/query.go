@@ -6,6 +6,9 @@ import "magpie/cron/when"
 func (s some) query() (Intent, bool) {
 	named := s.has(name) || s.has(place)
 	strange := len(s.unknown())
+	if s.has("ask", "missed") && (s.has("noun") || s.has("nouns") || s.has("ask", "what")) {
+		strange = 0 // "while my phone was off"
+	}
 	ask := func(what string, aimed bool) (Intent, bool) {
 		in := Intent{Kind: Query, What: what}
 		if aimed {
@@ -16,12 +19,12 @@ func (s some) query() (Intent, bool) {
 		}
 		return in, true
 	}
-	asks := s.has("ask", "what", "list") || s.asks
+	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-2) > 0 || s.asks
 	if strange > 0 || s.has("op", "remove", "move", "skip", "pause", "resume", "snooze", "text", "says") && !s.has("paused") {
 		return Intent{}, false
 	}
 	switch {
-	case s.has("ask", "next-up"):
+	case s.has("ask", "next-up"), s.asks && s.At("next-one", 0) > 0:
 		return ask(AskNext, false)
 	case s.has("ask", "missed") && !s.has("not"):
 		return ask(AskMissed, false)
@@ -46,10 +49,20 @@ func (s some) query() (Intent, bool) {
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
 		asks && s.has(remind) && s.has("ask", "what") && !named,
-		s.has("nouns") && !s.has("op") && !named && !s.has(remind):
+		s.only("list"), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
 		return ask(AskList, false)
 	}
 	return Intent{}, false
+}
+
+// only says that nothing else than a word of asking is said.
+func (s some) only(arg string) bool {
+	for _, m := range s.marks {
+		if m.kind != fill && m.arg != arg {
+			return false
+		}
+	}
+	return s.has("ask", arg)
 }
 
 // scheduled says that the words ask what is there at a time: "anything on

@@ -42,17 +42,23 @@ func sign(a grammar.Args) any { return mark{kind: a.Word(0), arg: a.Word(1)} }
 func newSense(text string, t *grammar.Text, c Context) *sense {
 	s := &sense{Text: t, c: c, names: newNames(nil)}
 	s.asks = strings.ContainsAny(text[max(0, len(text)-6):], "?？") || s.At("question", len(t.Tokens)-1) > 0
-	s.label()
+	s.label(false)
 	if c.Known != nil && (len(s.Tokens) < 10 || slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != unknown })) {
 		s.names = newNames(c.Known())
-		s.label()
+		s.label(false)
+	}
+	if s.all().has("ask") {
+		s.label(true)
 	}
 	return s
 }
 
-// label marks all tokens. Words that tell little of a name count only beside
+func (s *sense) all() some { return some{s, s.marks} }
+
+// label marks all tokens: in a question "from monday to friday" is a time.
+// Words that tell little of a name count only beside
 // others of the same one.
-func (s *sense) label() {
+func (s *sense) label(asks bool) {
 	s.marks = nil
 	told := map[int]bool{}
 	for i := range s.Tokens {
@@ -61,7 +67,7 @@ func (s *sense) label() {
 		}
 	}
 	for i := 0; i < len(s.Tokens); {
-		m := s.mark(i, told)
+		m := s.mark(i, told, asks)
 		s.marks, i = append(s.marks, m), m.to
 	}
 }
@@ -70,7 +76,7 @@ func (s *sense) label() {
 func (s *sense) strange(i int) bool { return s.At("sign", i) == 0 && s.At("filler", i) == 0 }
 
 // mark is the longest of what can stand at i.
-func (s *sense) mark(i int, told map[int]bool) mark {
+func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	best := mark{kind: unknown, from: i, to: i + 1}
 	take := func(m mark, to int) {
 		if to > best.to || to == best.to && best.kind == unknown {
@@ -86,8 +92,13 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 		d := v.(delta)
 		take(mark{kind: length, arg: map[int]string{1: "later", -1: "earlier", 0: "again"}[d.sign], value: d.Span}, j)
 	}
-	if v, j := s.Match("when", i); j > 0 && (last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not") {
-		take(mark{kind: clock, value: v}, j)
+	timed := func() {
+		if v, j := s.Match("when", i); j > 0 && (last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not") {
+			take(mark{kind: clock, value: v}, j)
+		}
+	}
+	if s.At("sign", i) == 0 {
+		timed() // "to noon", whatever is called so
 	}
 	m := s.names.at(s.Text, i, s.strange(i))
 	for k, tells := range m.of {
@@ -101,7 +112,7 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 	if v, j := s.Match("place", i); j > 0 {
 		take(mark{kind: place, value: v}, j)
 	}
-	if j := s.At("remind", i); j > 0 {
+	if j := max(s.At("remind", i), s.order(i)); j > 0 {
 		take(mark{kind: remind}, j)
 	}
 	if v, j := s.Match("sign", i); j > 0 {
@@ -109,11 +120,12 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 			return best // and not "until friday", a bound
 		}
 	}
+	timed()
 	if v, j := s.Match("span", i); j > 0 {
 		take(mark{kind: length, value: v}, j)
 	}
-	for _, category := range []string{"moment", "days"} {
-		if j := s.At(category, i); j > 0 {
+	for _, category := range []string{"moment", "days", "range"} {
+		if j := s.At(category, i); j > 0 && (asks || category != "range") {
 			take(mark{kind: clock}, j)
 		}
 	}
@@ -127,6 +139,15 @@ func (s *sense) mark(i int, told map[int]bool) mark {
 		}
 	}
 	return best
+}
+
+// order is where words end that ask for a reminder without "remind me".
+func (s *sense) order(i int) int {
+	j := max(s.At("ask-verb", i), s.At("zh-ask-verb", i))
+	if k := s.At("not-order", i); k >= j {
+		return 0
+	}
+	return j
 }
 
 // some are marks of a message, all of it or a clause.
