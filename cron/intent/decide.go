@@ -291,6 +291,9 @@ func (s some) text(in *Intent) bool {
 		}
 	}
 	before := some{s.sense, s.marks[:i]}
+	if k := s.index("old"); k > i {
+		before = some{s.sense, s.marks[k:]} // "call it X instead of Y"
+	}
 	if !before.aimed() && len(before.unknown()) != 1 {
 		return false
 	}
@@ -298,8 +301,10 @@ func (s some) text(in *Intent) bool {
 		return false
 	}
 	end := s.marks[len(s.marks)-1].to
-	if k := s.index("instead"); k > i {
-		end = s.marks[k].from
+	for _, kind := range []string{"instead", "old"} {
+		if k := s.index(kind); k > i {
+			end = s.marks[k].from
+		}
 	}
 	for end > s.marks[i].to && (s.Tokens[end-1].Kind == grammar.Mark && !strings.ContainsAny(s.Tokens[end-1].Text, ")]") || s.At("particle", end-1) == end || s.At("polite", end-1) == end) {
 		end--

@@ -48,7 +48,7 @@ func (s some) query() (Intent, bool) {
 		return ask(AskWhen, true)
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
-		asks && s.has(remind) && s.has("ask", "what") && !named,
+		asks && s.has(remind, "") && s.has("ask", "what") && !named,
 		s.only("list"), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
 		return ask(AskList, false)
 	}

@@ -112,13 +112,16 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	if v, j := s.Match("place", i); j > 0 {
 		take(mark{kind: place, value: v}, j)
 	}
-	if j := max(s.At("remind", i), s.order(i)); j > 0 {
-		take(mark{kind: remind}, j)
-	}
 	if v, j := s.Match("sign", i); j > 0 {
 		if take(v.(mark), j); best.kind == "to" {
 			return best // and not "until friday", a bound
 		}
+	}
+	if j := s.At("remind", i); j > 0 {
+		take(mark{kind: remind}, j)
+	}
+	if j := s.order(i); j > 0 {
+		take(mark{kind: remind, arg: "order"}, j)
 	}
 	timed()
 	if v, j := s.Match("span", i); j > 0 {
@@ -143,11 +146,10 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 
 // order is where words end that ask for a reminder without "remind me".
 func (s *sense) order(i int) int {
-	j := max(s.At("ask-verb", i), s.At("zh-ask-verb", i))
-	if k := s.At("not-order", i); k >= j {
+	if s.At("not-order", i) > 0 || s.At("remind", i) > 0 {
 		return 0
 	}
-	return j
+	return max(s.At("ask-verb", i), s.At("zh-ask-verb", i))
 }
 
 // some are marks of a message, all of it or a clause.

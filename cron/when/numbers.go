@@ -93,6 +93,9 @@ func spokenHour(t *grammar.Text, i int) (any, int) {
 
 func minute(t *grammar.Text, i int) (any, int) {
 	n, j := t.Amount(i)
+	if n < 5 && !t.Is(j, "minutes", "minute", "mins", "min") { // "the 6pm one to 7pm"
+		return nil, 0
+	}
 	if j == 0 || n < 1 || n > 59 || n != float64(int(n)) || t.Is(i, "a", "an") {
 		return nil, 0
 	}
