@@ -100,6 +100,30 @@ func TestOperations(t *testing.T) {
 			change: [2][]string{{"-take my pills @ 2026-11-25T21:00", "+take my pills @ 2026-11-26T21:00"}, {"-吃药 @ 2026-11-25T21:00", "+吃药 @ 2026-11-26T21:00"}},
 			says:   [2]string{"Left out: {2026-11-25T21:00} – take my pills. Next: {2026-11-26T21:00}.", "跳过{2026-11-25T21:00}：吃药。下次：{2026-11-26T21:00}"},
 		},
+		"skip what comes once": {
+			in:     change(intent.Skip, intent.Ref{Number: 3}),
+			change: [2][]string{{"-gym @ 2026-11-26T07:00"}, {"-健身 @ 2026-11-26T07:00"}},
+			says:   [2]string{"Cancelled ({2026-11-26T07:00}): gym.", "已取消（{2026-11-26T07:00}）：健身"},
+		},
+		"later, of what repeats": {
+			in: with(change(intent.Move, intent.Ref{Number: 2}), func(in *intent.Intent) { in.Shift = span(30 * time.Minute) }),
+			change: [2][]string{
+				{"-take my pills @ 2026-11-25T21:00", "+take my pills @ 2026-11-25T21:30", "+take my pills @ 2026-11-26T21:00"},
+				{"-吃药 @ 2026-11-25T21:00", "+吃药 @ 2026-11-25T21:30", "+吃药 @ 2026-11-26T21:00"},
+			},
+			says: [2]string{"OK, only the next time, {2026-11-25T21:30}: take my pills.", "好的，只改这一次，{2026-11-25T21:30}：吃药"},
+		},
+		"later, always": {
+			in: with(change(intent.Move, intent.Ref{Number: 2}), func(in *intent.Intent) { in.Shift = span(30 * time.Minute) }), m: desk.Message{Text: "from now on half an hour later 以后"},
+			change: [2][]string{{"-take my pills @ 2026-11-25T21:00", "+take my pills @ 2026-11-25T21:30"}, {"-吃药 @ 2026-11-25T21:00", "+吃药 @ 2026-11-25T21:30"}},
+		},
+		"several": {
+			in: with(change(intent.Done, intent.Ref{All: true}), func(in *intent.Intent) { in.And = []intent.Ref{{Number: 1}, {Number: 3}} }),
+			change: [2][]string{
+				{"-call mum @ 2026-11-25T18:00", "-gym @ 2026-11-26T07:00"},
+				{"-健身 @ 2026-11-26T07:00", "-给妈妈打电话 @ 2026-11-25T18:00"},
+			},
+		},
 		"snooze what rang": {
 			in:     change(intent.Snooze, rang),
 			change: [2][]string{{"+water the plants @ 2026-11-25T10:10"}, {"+浇花 @ 2026-11-25T10:10"}},
@@ -302,7 +326,7 @@ func TestAtOnce(t *testing.T) {
 		t.Errorf("%d jobs after undo", got)
 	}
 	// Of two answers to one question one counts.
-	w.do(t, change(intent.Skip, intent.Ref{Words: "gym"}), desk.Message{})
+	w.do(t, change(intent.Remove, intent.Ref{All: true}), desk.Message{})
 	answered := make(chan bool)
 	for i, text := range []string{"yes", "no", "yes", "never mind"} {
 		go func() {

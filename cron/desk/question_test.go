@@ -16,8 +16,6 @@ import (
 
 // A question of each kind, answered by a button, by its number and in words.
 func TestQuestions(t *testing.T) {
-	shift := change(intent.Move, intent.Ref{Number: 2})
-	shift.Shift = span(30 * time.Minute)
 	eight := change(intent.Move, intent.Ref{Last: true})
 	eight.Time = "at 8"
 	for name, c := range map[string]struct {
@@ -44,27 +42,10 @@ func TestQuestions(t *testing.T) {
 			in: change(intent.Remove, intent.Ref{All: true}), button: 2,
 			answer: [2][]string{{"no", "never mind", "Cancel"}, {"不", "算了", "不用了"}},
 		},
-		"only next or always": {
-			in: shift, button: 2, says: [2]string{"“take my pills” repeats. Only the next time, or always?\n1. ", "“吃药”是重复的提醒。只改下一次，还是以后都改？\n1. "},
-			answer: [2][]string{{"always", "2", "from now on"}, {"以后", "每次"}},
-			change: [2][]string{{"-take my pills @ 2026-11-25T21:00", "+take my pills @ 2026-11-25T21:30"}, {"-吃药 @ 2026-11-25T21:00", "+吃药 @ 2026-11-25T21:30"}},
-		},
-		"only next": {
-			in: shift, button: 1, answer: [2][]string{{"this time", "only next", "1"}, {"这次", "下一次"}},
-			change: [2][]string{
-				{"-take my pills @ 2026-11-25T21:00", "+take my pills @ 2026-11-25T21:30", "+take my pills @ 2026-11-26T21:00"},
-				{"-吃药 @ 2026-11-25T21:00", "+吃药 @ 2026-11-25T21:30", "+吃药 @ 2026-11-26T21:00"},
-			},
-		},
 		"morning or evening": {
 			in: eight, button: 2, says: [2]string{"Morning or evening?\n1. {2026-11-27T08:00}\n2. {2026-11-27T20:00}", "早上还是晚上？\n1. {2026-11-27T08:00}\n2. {2026-11-27T20:00}"},
 			answer: [2][]string{{"2", "the last one"}, {"第二个", "最后一个"}},
 			change: [2][]string{{"-buy milk @ 2026-11-27T17:00", "+buy milk @ 2026-11-27T20:00"}, {"-买牛奶 @ 2026-11-27T17:00", "+买牛奶 @ 2026-11-27T20:00"}},
-		},
-		"skip what comes once": {
-			in: change(intent.Skip, intent.Ref{Number: 3}), button: 1, says: [2]string{"“gym” comes only once, {2026-11-26T07:00}. Cancel it?", "“健身”只有一次（{2026-11-26T07:00}），要取消吗？"},
-			answer: [2][]string{{"yes"}, {"好的"}},
-			change: [2][]string{{"-gym @ 2026-11-26T07:00"}, {"-健身 @ 2026-11-26T07:00"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

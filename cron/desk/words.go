@@ -250,6 +250,8 @@ func (w Who) sentence(todo deed, o outcome, thisTime bool, now time.Time) string
 		op = "restore"
 	case todo.Undoes != "":
 		op = "gone"
+	case op == intent.Skip && o.do == string(intent.Remove):
+		op = intent.Remove // it came only once
 	case op == intent.Skip:
 		text := fmt.Sprintf(w.pick("Left out: %s", "跳过%s"), w.soon(o.slot, now)) + w.pick(" – ", "：") + thing(o.job)
 		return text + stop(text, w.Lang) + behind
