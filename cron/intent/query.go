@@ -49,10 +49,20 @@ func (s some) query() (Intent, bool) {
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
 		asks && s.has(remind, "") && s.has("ask", "what") && !named,
-		s.only("list"), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
+		s.only("list"), s.listed(), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
 		return ask(AskList, false)
 	}
 	return Intent{}, false
+}
+
+// listed says that nothing is named but reminders: 我的提醒.
+func (s some) listed() bool {
+	for _, m := range s.marks {
+		if m.kind != fill && m.kind != "noun" && m.kind != "nouns" && m.kind != "all" {
+			return false
+		}
+	}
+	return s.has("noun") || s.has("nouns")
 }
 
 // only says that nothing else than a word of asking is said.
