@@ -169,7 +169,7 @@ func named(words string) (parts []string) {
 // named.
 func (d *Desk) meantAll(ctx context.Context, w wish) (found []cron.Job, rang []rung, many bool, err error) {
 	found, rang, err = d.meant(ctx, w)
-	many = w.in.Ref.All || !w.in.Ref.From.IsZero()
+	many = w.in.Ref.All || !w.in.Ref.From.IsZero() && !w.in.Ref.One
 	parts := named(w.in.Ref.Words)
 	if len(parts) < 2 || !errors.Is(err, cron.ErrNotFound) {
 		return found, rang, many, err
