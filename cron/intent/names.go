@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"magpie/cron/grammar"
+	"magpie/internal/near"
 )
 
 // Known is a reminder that a message may be about.
@@ -82,7 +83,7 @@ func same(a, b string) bool {
 
 // slip says that a is b with a wrong letter.
 func slip(a, b string) bool {
-	return len(a) >= 4 && len(b) >= 4 && len(a) <= 30 && grammar.Edits(a, b) <= 1+min(len(b), 9)/9
+	return len(a) >= 4 && len(b) >= 4 && len(a) <= 30 && near.Distance(a, b) <= 1+min(len(b), 9)/9
 }
 
 // mention is a part of a name in a message.
