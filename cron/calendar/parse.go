@@ -231,7 +231,9 @@ func (p *Part) sort() {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	slices.SortFunc(p.Byweekday, func(a, b Weekday) int { return cmp.Or(cmp.Compare(a.N(), b.N()), cmp.Compare(a.Day(), b.Day())) })
+	slices.SortFunc(p.Byweekday, func(a, b Weekday) int {
+		return cmp.Or(cmp.Compare(a.N(), b.N()), cmp.Compare(a.Day(), b.Day()))
+	})
 	p.Byweekday = slices.Compact(p.Byweekday)
 }
 

@@ -276,7 +276,7 @@ func TestWriteFile(t *testing.T) {
 }
 
 func TestWindowsZonesAreKnown(t *testing.T) {
-	for name := range windows {
+	for name := range windows() {
 		if _, ok := known(name); !ok {
 			t.Error(name)
 		}

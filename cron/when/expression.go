@@ -2,31 +2,43 @@ package when
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"magpie/cron/grammar"
 )
 
+var (
+	// cronZone is a zone before an expression.
+	cronZone = regexp.MustCompile(`^(?:CRON_)?TZ=([^ ]*) *`)
+	// cronText is what may be the fields of one.
+	cronText = regexp.MustCompile(`(?i)^((?:` + cronField + `[ \t\n]+){0,7}` + cronField + `)(?:[ \t\n(（]|$)`)
+)
+
+const (
+	cronField = cronValue + `(?:[,/-]|` + cronValue + `)*`
+	cronValue = `(?:[0-9*?]|l|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)`
+)
+
 // expression reads a cron expression at the beginning of the text: "0 9 * *
 // 1-5", "cron 30 8 1 * *", "@daily", "@every 10m", "CRON_TZ=Asia/Tokyo 0 9 * *
 // *". Bare numbers without any * are one only behind "cron".
 func (s *sentence) expression(i int) (piece, int) {
-	text := s.Source[s.Tokens[i].From:]
+	rest := s.Source[s.Tokens[i].From:]
 	said := s.Is(i, "cron", "cron_tz", "tz")
 	if !said && !s.Is(i, "*", "@", "?") && s.Tokens[i].Kind != grammar.Number {
 		return piece{}, 0
 	}
-	rest := text
 	if s.Is(i, "cron") {
 		rest = strings.TrimLeft(rest[len(s.Tokens[i].Raw):], " :\t\n")
 	}
 	p := piece{whole: &Phrase{}}
-	if name, after, ok := cutZone(rest); ok {
-		said, rest = true, after
-		zone := loadZone(name)
+	if m := cronZone.FindStringSubmatch(rest); m != nil {
+		said, rest = true, rest[len(m[0]):]
+		zone := loadZone(m[1])
 		if zone.err != nil {
-			return zone, s.tokenAt(len(s.Source))
+			return zone, len(s.Tokens)
 		}
 		p.zone = zone.zone
 	}
@@ -34,7 +46,10 @@ func (s *sentence) expression(i int) (piece, int) {
 	if used == 0 {
 		return piece{}, 0
 	}
-	next := s.tokenAt(len(s.Source) - len(rest) + used)
+	end, next := len(s.Source)-len(rest)+used, i
+	for next < len(s.Tokens) && s.Tokens[next].From < end {
+		next++
+	}
 	if every, ok := strings.CutPrefix(strings.ToLower(expr), "@every "); ok {
 		d, bad := time.ParseDuration(strings.TrimSpace(every))
 		if bad != nil || d < time.Second {
@@ -49,26 +64,6 @@ func (s *sentence) expression(i int) (piece, int) {
 	}
 	p.whole.Cron = c.String()
 	return p, next
-}
-
-// tokenAt is the first token at or behind a byte.
-func (s *sentence) tokenAt(at int) int {
-	i := 0
-	for i < len(s.Tokens) && s.Tokens[i].From < at {
-		i++
-	}
-	return i
-}
-
-// cutZone takes CRON_TZ=Zone or TZ=Zone from the front.
-func cutZone(text string) (zone, rest string, ok bool) {
-	for _, key := range []string{"CRON_TZ=", "TZ="} {
-		if after, found := strings.CutPrefix(text, key); found {
-			zone, rest, _ = strings.Cut(after, " ")
-			return zone, strings.TrimLeft(rest, " "), true
-		}
-	}
-	return "", text, false
 }
 
 // splitCron takes the expression from the front of a text, and says how many
@@ -87,44 +82,18 @@ func splitCron(text string, said bool) (expr string, used int) {
 		}
 		return fields[0], len(fields[0])
 	}
-	var fields []string
-	var ends []int
-	open := false
-	for at := 0; at < len(text) && len(fields) < 8; {
-		end := at
-		for end < len(text) && !strings.ContainsRune(" \t\n(", rune(text[end])) && !strings.HasPrefix(text[end:], "（") {
-			end++
-		}
-		field := text[at:end]
-		if !cronField(field) {
-			break
-		}
-		fields, ends = append(fields, field), append(ends, end)
-		open = open || strings.ContainsAny(field, "*?")
-		for at = end; at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n'); {
-			at++
-		}
-	}
-	n := len(fields)
-	if n == 0 || !said && (!open || n < 4) {
+	found := cronText.FindStringSubmatch(text)
+	if found == nil {
 		return "", 0
 	}
-	if n == 6 && ends[5] < len(strings.TrimSpace(text)) && !strings.ContainsAny(fields[5], "*?") && !strings.HasPrefix(strings.TrimSpace(text[ends[5]:]), "(") && !strings.HasPrefix(text[ends[5]:], "（") {
-		n = 5 // "0 9 * * 1-5 2 pills": the number belongs to the thing
+	expr = found[1]
+	fields, rest := strings.Fields(expr), strings.TrimSpace(text[len(expr):])
+	if !said && (len(fields) < 4 || !strings.ContainsAny(expr, "*?")) {
+		return "", 0
 	}
-	return strings.Join(fields[:n], " "), ends[n-1]
-}
-
-// cronField says that a word may be a field of an expression.
-func cronField(word string) bool {
-	names := strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return strings.ContainsRune(",-/", r) })
-	for _, part := range names {
-		if part == "l" || strings.Trim(part, "0123456789*?") == "" {
-			continue
-		}
-		if !strings.Contains(" jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat ", " "+part+" ") {
-			return false
-		}
+	if len(fields) == 6 && rest != "" && !strings.ContainsAny(fields[5], "*?") && !strings.HasPrefix(rest, "(") && !strings.HasPrefix(rest, "（") {
+		// "0 9 * * 1-5 2 pills": the number belongs to the thing
+		expr = strings.TrimRight(strings.TrimSuffix(expr, fields[5]), " \t\n")
 	}
-	return len(names) > 0 && len(word) <= 100
+	return expr, len(expr)
 }

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -57,62 +58,67 @@ func (d days) lacking(sure bool) ([]days, error) {
 // recurrence is what repeats on the days at the hours: an expression where that
 // says it, else a rule.
 func (b *bag) recurrence(d days, at slot) (Phrase, error) {
-	plain := d.every <= 1 && d.nth == 0 && d.months == "" && !d.lunar && d.kept == "" && d.holiday == "" && len(at) == 1
-	if plain && len(b.limits) == 0 {
-		expr, err := d.cron(at[0])
-		return Phrase{Cron: expr}, err
+	plain := d.every <= 1 && d.nth == 0 && d.months == "" && !d.lunar && d.kept == "" && d.holiday == "" && len(at) == 1 && len(b.limits) == 0
+	if d.month != 0 {
+		d.months = strconv.Itoa(int(d.month))
 	}
 	var parts []string
 	for _, t := range at {
-		part, err := d.part(t)
-		if err != nil {
-			return Phrase{}, err
+		on := d
+		if len(t.hours) > 0 && t.hours[0] >= 24 {
+			var err error
+			if on, err = d.after(); err != nil {
+				return Phrase{}, err
+			}
 		}
-		parts = append(parts, part)
+		if plain {
+			expr, err := on.cron(t)
+			return Phrase{Cron: expr}, err
+		}
+		parts = append(parts, on.part()+t.text())
 	}
 	return b.ruled(parts, d.every > 1)
 }
 
-// cron writes the expression. Hours from 24 on are of the day after.
+// after are the days after these, of which an hour from 24 on is.
+func (d days) after() (days, error) {
+	if d.months != "" || d.nth != 0 || d.lunar || d.kept != "" || d.holiday != "" {
+		return d, invalid("midnight is the beginning or the end of a day; say 00:00 and the day")
+	}
+	d.week, d.numbers = shift(d.week), slices.Clone(d.numbers)
+	for i, n := range d.numbers {
+		switch {
+		case n == lastDay:
+			d.numbers[i] = 1
+		case n >= 28:
+			return d, invalid("midnight after the %dth is another day in each month; name the day after it", n)
+		default:
+			d.numbers[i]++
+		}
+	}
+	return d, nil
+}
+
+// cron writes the expression.
 func (d days) cron(at tick) (string, error) {
-	hours := make([]string, len(at.hours))
-	for i, h := range at.hours {
-		hours[i] = strconv.Itoa(h % 24)
+	week := weekText(d.week, strconv.Itoa)
+	if d.week == allWeek {
+		week = ""
 	}
-	numbers, month, week := "*", "*", "*"
-	next := len(at.hours) > 0 && at.hours[0] >= 24
-	if len(d.numbers) > 0 {
-		parts := make([]string, len(d.numbers))
-		for i, n := range d.numbers {
-			switch {
-			case next && n == lastDay:
-				n = 1
-			case next && n >= 28:
-				return "", invalid("midnight after the %dth is another day in each month; name the day after it", n)
-			case next:
-				n++
-			}
-			parts[i] = strconv.Itoa(n)
-			if n == lastDay {
-				parts[i] = "L"
-			}
-		}
-		numbers = strings.Join(parts, ",")
-	}
-	if d.month != 0 {
-		month = strconv.Itoa(int(d.month))
-	}
-	if d.week != 0 {
-		w := d.week
-		if next {
-			w = shift(w)
-		}
-		if week = weekText(w, func(n int) string { return strconv.Itoa(n) }); w == allWeek {
-			week = "*"
-		}
-	}
-	c, err := ParseCron(fmt.Sprintf("%d %d %s %s %s %s", at.second, at.minute, strings.Join(hours, ","), numbers, month, week))
+	open := func(field string) string { return cmp.Or(field, "*") }
+	c, err := ParseCron(fmt.Sprintf("%d %d %s %s %s %s", at.second, at.minute, at.hourText(), open(d.numberText("L")), open(d.months), open(week)))
 	return c.String(), err
+}
+
+// numberText writes the days of the month.
+func (d days) numberText(last string) string {
+	all := make([]string, len(d.numbers))
+	for i, n := range d.numbers {
+		if all[i] = strconv.Itoa(n); n == lastDay {
+			all[i] = last
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // weekText writes a set of days of the week with commas.
@@ -128,65 +134,44 @@ func weekText(week uint8, name func(int) string) string {
 
 var weekdayCodes = [7]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
-// part writes the days at a tick as an RRULE.
-func (d days) part(at tick) (string, error) {
-	if at.hours[0] >= 24 {
-		if d.freq != daily && d.freq != weekly {
-			return "", invalid("midnight is the beginning or the end of a day; say 00:00 and the day")
-		}
-		d.week = shift(d.week)
-	}
-	freq := map[frequency]string{daily: "DAILY", weekly: "WEEKLY", monthly: "MONTHLY", yearly: "YEARLY"}[d.freq]
+// part writes the days as a RRULE.
+func (d days) part() string {
+	freq := [...]string{daily: "DAILY", weekly: "WEEKLY", monthly: "MONTHLY", yearly: "YEARLY"}[d.freq]
 	if d.kept != "" && d.freq == weekly {
 		freq = "DAILY"
 	}
 	text := "RRULE:FREQ=" + freq
-	add := func(name, value string) {
-		if value != "" {
+	add := func(is bool, name, value string) {
+		if is && value != "" {
 			text += ";" + name + "=" + value
 		}
 	}
-	if d.lunar {
-		add("RSCALE", "CHINESE")
-	}
-	if d.every > 1 {
-		add("INTERVAL", strconv.Itoa(d.every))
-	}
-	if d.holiday != "" {
-		add("X-HOLIDAY", d.holiday)
-		if d.early != 0 {
-			add("X-SHIFT", strconv.Itoa(-d.early))
-		}
-	}
-	if d.month != 0 {
-		d.months = strconv.Itoa(int(d.month))
-	}
-	add("BYMONTH", d.months)
-	var numbers []string
-	for _, n := range d.numbers {
-		if n == lastDay {
-			n = -1
-		}
-		numbers = append(numbers, strconv.Itoa(n))
-	}
-	add("BYMONTHDAY", strings.Join(numbers, ","))
-	add("X-DAYS", string(d.kept))
-	if d.nth != 0 && (d.kept != "" || d.week&(d.week-1) != 0) { // the first working day
-		add("BYSETPOS", strconv.Itoa(d.nth))
-	}
-	add("BYDAY", weekText(d.week, func(n int) string {
-		if d.nth != 0 && d.week&(d.week-1) == 0 {
+	add(d.lunar, "RSCALE", "CHINESE")
+	add(d.every > 1, "INTERVAL", strconv.Itoa(d.every))
+	add(true, "X-HOLIDAY", d.holiday)
+	add(d.holiday != "" && d.early != 0, "X-SHIFT", strconv.Itoa(-d.early))
+	add(true, "BYMONTH", d.months)
+	add(true, "BYMONTHDAY", d.numberText("-1"))
+	add(true, "X-DAYS", string(d.kept))
+	several := d.kept != "" || d.week&(d.week-1) != 0
+	add(d.nth != 0 && several, "BYSETPOS", strconv.Itoa(d.nth)) // the first working day
+	add(true, "BYDAY", weekText(d.week, func(n int) string {
+		if d.nth != 0 && !several {
 			return strconv.Itoa(d.nth) + weekdayCodes[n]
 		}
 		return weekdayCodes[n]
 	}))
-	return text + at.text(), nil
+	return text
 }
 
-func (t tick) text() string {
+func (t tick) hourText() string {
 	hours := make([]string, len(t.hours))
 	for i, h := range t.hours {
 		hours[i] = strconv.Itoa(h % 24)
 	}
-	return fmt.Sprintf(";BYHOUR=%s;BYMINUTE=%d;BYSECOND=%d", strings.Join(hours, ","), t.minute, t.second)
+	return strings.Join(hours, ",")
+}
+
+func (t tick) text() string {
+	return fmt.Sprintf(";BYHOUR=%s;BYMINUTE=%d;BYSECOND=%d", t.hourText(), t.minute, t.second)
 }

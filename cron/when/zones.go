@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"magpie/cron/grammar"
 	"magpie/internal/near"
@@ -40,15 +41,12 @@ func Zone(name string) (*time.Location, error) {
 		return p.zone, nil
 	}
 	t := theGrammar().Read(name)
-	for _, category := range []string{"zone-name", "zone", "zh-zone"} {
-		if v, j := t.Match(category, 0); j > 0 && j == len(t.Tokens) {
-			if z := v.(piece); z.zone != nil {
-				return z.zone, nil
-			}
+	for _, category := range []string{"zone-name", "zone", "zh-zone", "zone-place"} {
+		v, j := t.Match(category, 0)
+		if place, ok := v.(string); ok {
+			v = loadZone(place)
 		}
-	}
-	if v, j := t.Match("zone-place", 0); j > 0 && j == len(t.Tokens) {
-		if z := loadZone(v.(string)); z.err == nil {
+		if z, ok := v.(piece); ok && z.zone != nil && j == len(t.Tokens) {
 			return z.zone, nil
 		}
 	}
@@ -89,15 +87,8 @@ func (s *sentence) strangeZone(i int) error {
 
 // titled says that a word is written as in the name of a zone: Mars, not MARS.
 func titled(s string) bool {
-	for i, r := range s {
-		if i == 0 && !unicode.IsUpper(r) {
-			return false
-		}
-		if unicode.IsLower(r) {
-			return true
-		}
-	}
-	return false
+	first, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(first) && strings.ContainsFunc(s, unicode.IsLower)
 }
 
 // nearZone says that the area is a misspelled one that has this place.
