@@ -74,7 +74,7 @@ func agentRows() []row {
 		{"cron/calendar", nil},
 		{"cron/grammar", nil},
 		{"cron/when", []string{"internal/near", "cron/calendar", "cron/grammar"}},
-		{"cron/intent", []string{"cron/calendar", "cron/grammar", "cron/when"}},
+		{"cron/intent", []string{"internal/near", "cron/calendar", "cron/grammar", "cron/when"}},
 		{"media/...", []string{"chat", "media", "internal/kv", "internal/proxy"}},
 	}
 }
