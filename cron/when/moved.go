@@ -132,23 +132,18 @@ func (p Phrase) at(t time.Time) Phrase {
 		p.Cron = fmt.Sprintf("%d %d %s", t.Minute(), t.Hour(), strings.Join(fields[2:], " "))
 		return p
 	}
-	var lines []string
-	seen := map[string]bool{}
-	for line := range strings.SplitSeq(p.Rule, "\n") {
-		if strings.HasPrefix(line, "RRULE:") {
-			var kept []string
-			for part := range strings.SplitSeq(line, ";") {
-				if name, _, _ := strings.Cut(part, "="); name != "BYHOUR" && name != "BYMINUTE" && name != "BYSECOND" {
-					kept = append(kept, part)
-				}
-			}
-			line = strings.Join(kept, ";") + tick{[]int{t.Hour()}, t.Minute(), t.Second()}.text()
-		}
-		if !seen[line] {
-			lines = append(lines, line)
-		}
-		seen[line] = true
+	r, err := calendar.ParseRule(p.Rule)
+	if err != nil {
+		return p
 	}
-	p.Rule = strings.Join(lines, "\n")
+	all := r.Parts
+	r.Parts = nil
+	for _, part := range all {
+		part.Byhour, part.Byminute, part.Bysecond = []int{t.Hour()}, []int{t.Minute()}, []int{t.Second()}
+		if !slices.ContainsFunc(r.Parts, func(o calendar.Part) bool { return o.String() == part.String() }) {
+			r.Parts = append(r.Parts, part)
+		}
+	}
+	p.Rule = r.String()
 	return p
 }
