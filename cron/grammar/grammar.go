@@ -40,9 +40,8 @@ import (
 type Grammar struct {
 	categories map[string]*category
 	actions    map[string]Action
-	words      map[string]int32  // of the tables; 0 is none of them
-	slips      map[string]string // of English words
-	mended     map[int32][]slip  // of Chinese, by the first character
+	words      map[string]int32 // of the tables; 0 is none of them
+	slips      map[int32][]slip // by the first word or character
 }
 
 // Reader reads what patterns cannot say. At and Like say with what it may begin,
@@ -58,7 +57,8 @@ type Reader struct {
 // Action makes the value of a match; nil means that it is none after all.
 type Action func(a Args) any
 
-// slip is a wrong row of characters, and what is right, as long.
+// slip is a wrong word, or a wrong row of Chinese characters, and what is right,
+// as long.
 type slip struct {
 	wrong []int32
 	right Tokens
@@ -99,7 +99,7 @@ type Source struct {
 // New reads the tables of sources, of which each may name the categories of all.
 // The error is that of a table.
 func New(sources ...Source) (*Grammar, error) {
-	g := &Grammar{categories: map[string]*category{}, actions: map[string]Action{}, words: map[string]int32{}, slips: map[string]string{}, mended: map[int32][]slip{}}
+	g := &Grammar{categories: map[string]*category{}, actions: map[string]Action{}, words: map[string]int32{}, slips: map[int32][]slip{}}
 	for _, src := range sources {
 		for name, read := range src.Readers {
 			g.category(name).read = &read
@@ -183,14 +183,9 @@ func (g *Grammar) load(text string) error {
 // slip reads "wrong wrong = right".
 func (g *Grammar) slip(line string) {
 	wrong, right, _ := strings.Cut(line, " = ")
-	right = strings.TrimSpace(right)
 	for w := range strings.FieldsSeq(wrong) {
-		if kindOf([]rune(w)[0]) == Han {
-			row := g.literal(w)
-			g.mended[row[0]] = append(g.mended[row[0]], slip{row, Scan(right)})
-		} else {
-			g.slips[w] = right
-		}
+		row := g.literal(w)
+		g.slips[row[0]] = append(g.slips[row[0]], slip{row, Scan(right)})
 	}
 }
 
@@ -208,15 +203,19 @@ func (g *Grammar) rule(name, line string) error {
 				r.action = func(Args) any { return n }
 			}
 		}
+		values := 0
 		for text := range strings.FieldsSeq(pattern) {
 			e := g.elem(text)
+			if e.wild || e.valued {
+				values++
+			}
 			if slices.ContainsFunc(e.words, func(w []int32) bool { return len(w) == 0 }) {
 				return fmt.Errorf("element %q has an empty word", text)
 			}
 			r.elems = append(r.elems, e)
 		}
 		for _, arg := range r.args {
-			if n, err := strconv.Atoi(strings.TrimPrefix(arg, "$")); arg[0] == '$' && (err != nil || n < 1 || n > r.values()) {
+			if n, err := strconv.Atoi(strings.TrimPrefix(arg, "$")); arg[0] == '$' && (err != nil || n < 1 || n > values) {
 				return fmt.Errorf("%s: the pattern %q has no %s", name, pattern, arg)
 			}
 		}
@@ -256,16 +255,6 @@ func (g *Grammar) elem(text string) elem {
 		slices.SortStableFunc(e.words, func(a, b []int32) int { return len(b) - len(a) })
 	}
 	return e
-}
-
-// values is how many values a match has: of categories and *.
-func (r rule) values() (n int) {
-	for _, e := range r.elems {
-		if e.wild || e.valued {
-			n++
-		}
-	}
-	return n
 }
 
 // literal is the tokens of a word of a table.

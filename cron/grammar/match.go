@@ -20,14 +20,11 @@ type Text struct {
 func (g *Grammar) Read(source string) *Text {
 	t := &Text{Source: source, Tokens: Scan(source), grammar: g, memo: make([][]found, len(g.categories))}
 	t.ids, t.classes = make([]int32, len(t.Tokens)), make([]Class, len(t.Tokens))
-	for i := range t.Tokens {
-		if right, ok := g.slips[t.Tokens[i].Text]; ok {
-			t.Tokens[i].Text = right
-		}
-		t.ids[i] = g.words[t.Tokens[i].Text]
+	for i, token := range t.Tokens {
+		t.ids[i] = g.words[token.Text]
 	}
 	for i, id := range t.ids {
-		for _, m := range g.mended[id] {
+		for _, m := range g.slips[id] {
 			if t.row(i, m.wrong) > 0 {
 				for k, r := range m.right {
 					t.Tokens[i+k].Text, t.ids[i+k] = r.Text, g.words[r.Text]
