@@ -34,10 +34,12 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		if refused(t, asked) {
 			return Intent{}
 		}
-		if bare := t.At("zh-bare-noun", asked) > 0; bare && !noted(t) || (bare || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
+		if bare := t.At("zh-bare-noun", asked) > t.At("zh-ask", asked); bare && !noted(t) || (bare || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
 			if !noted(t) {
 				return Intent{}
 			}
+			asked = -1
+		} else if t.At("zh-ask", asked) > 0 && !sure(t, asked) { // 告诉我今天天气
 			asked = -1
 		}
 	}
@@ -145,7 +147,7 @@ func bare(text string) string {
 // refused says that words that ask for a reminder stand in a sentence that does
 // not: "he said remind me", "don't remind me".
 func refused(t *grammar.Text, asked int) bool {
-	for i := max(asked-1, 0); i <= asked || i < t.At("zh-ask", asked); i++ {
+	for i := max(asked-2, 0); i <= asked || i < t.At("zh-ask", asked); i++ {
 		if t.At("no-object", i) > asked {
 			return true
 		}

@@ -339,10 +339,6 @@ func (b *bag) meaning() (answer, error) {
 	if len(b.limits) == 1 && b.repeat == nil && b.limits[0].opens() {
 		return b.source.begins(*b, b.limits[0])
 	}
-	if l := b.limited(since); l != nil && b.repeat != nil && b.repeat.freq != spaced && b.spaced == nil && (group{pieces: l.pieces}).names() == hasHour {
-		b.clocks = append(b.clocks, group{pieces: append([]piece{{part: b.part}}, l.pieces...)}.clocks()...)
-		*b = *b.without(since)
-	}
 	if l := b.limited(count); l != nil && b.repeat != nil && b.repeat.freq == daily && len(b.clocks) == 0 {
 		b.repeat.often = l.count
 		*b = *b.without(count)

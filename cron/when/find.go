@@ -286,8 +286,8 @@ func (s *sentence) meant(g group, all []group) bool {
 	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting && p.limit.span.calendar() }) {
 		return true
 	}
-	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || s.Is(g.from, "到", "等")) {
-		return g.pieces[0].limit.opens() && (group{pieces: g.pieces[0].limit.pieces}).names()&hasHour != 0
+	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || g.pieces[0].limit.kind == window || s.Is(g.from, "到", "等")) {
+		return (group{pieces: g.pieces[0].limit.pieces}).names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
 		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from

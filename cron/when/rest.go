@@ -13,7 +13,10 @@ import (
 // away. What stands before "remind me" is only told when something stands
 // behind it: "my exam is at 9, remind me an hour before to eat".
 func (s *sentence) rest(chosen []group) string {
-	all := len(s.Tokens)
+	all, asked := len(s.Tokens), s.firstAsk()
+	if asked >= 0 && s.Tokens[asked].Kind == grammar.Han {
+		return s.restOfClause(chosen)
+	}
 	for _, g := range chosen {
 		if !g.shifts() || s.Tokens[g.from].Kind == grammar.Han {
 			continue
@@ -27,12 +30,12 @@ func (s *sentence) rest(chosen []group) string {
 			return text
 		}
 	}
-	if k := s.firstAsk(); k > 0 && s.Tokens[k].Kind != grammar.Han {
-		if text := s.between(k, all, chosen); text != "" {
+	if asked > 0 {
+		if text := s.between(asked, all, chosen); text != "" {
 			return text
 		}
 	}
-	return s.restOfClause(chosen)
+	return s.between(0, all, chosen)
 }
 
 // restOfClause is what the clause that asks says, in words as 提醒我; without
@@ -46,7 +49,7 @@ func (s *sentence) restOfClause(chosen []group) string {
 		return s.between(0, len(s.Tokens), chosen)
 	}
 	own := from
-	if slices.ContainsFunc(chosen, func(g group) bool { return g.from >= from && g.shifts() }) {
+	if slices.ContainsFunc(chosen, func(g group) bool { return g.to > from && g.shifts() }) {
 		own = to // 会议前20分钟喊我
 	}
 	if text := s.between(own, len(s.Tokens), chosen); text != "" {
@@ -60,7 +63,7 @@ func (s *sentence) restOfClause(chosen []group) string {
 		return text
 	}
 	for _, g := range s.groups() {
-		if g.to <= from && g.failed() == nil && (s.edge(g) || s.At("我", 0) == g.from) {
+		if g.to <= from && g.failed() == nil && s.At("behind", g.to) == 0 && (s.edge(g) || s.At("我", 0) == g.from) {
 			chosen = append(slices.Clone(chosen), g)
 		}
 	}
@@ -78,7 +81,13 @@ func (s *sentence) between(i, end int, chosen []group) string {
 		for j < end && !s.taken(chosen, j) {
 			j++
 		}
-		text = joined(text, s.trim(i, j))
+		more := s.trim(i, j)
+		if lettered(more) && !lettered(text) {
+			text = "" // 🎂
+		}
+		if lettered(more) || text == "" {
+			text = joined(text, more)
+		}
 		i = j
 	}
 	return text
@@ -162,6 +171,10 @@ func (s *sentence) text(i, j int) string {
 		end = len(s.Source)
 	}
 	return strings.TrimSpace(s.Source[s.Tokens[i].From:end])
+}
+
+func lettered(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
 // joined puts two texts together, with a space unless both are Chinese.
