@@ -111,7 +111,7 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 // takeHour gives the hour of a bound of days to the times that it bounds, where
 // they have none: every thursday, starting tomorrow at 6pm.
 func (b *bag) takeHour(g *group) {
-	if b.repeat != nil && b.repeat.freq == spaced || g.names()&hasHour != 0 {
+	if b.repeat != nil && b.repeat.freq == spaced || g.has(piece.isHour) {
 		return
 	}
 	for i := range b.limits {
