@@ -325,6 +325,11 @@ func (s *sentence) choose(all []group) []group {
 			chosen = append(chosen, other)
 		}
 	}
+	if last := all[len(all)-1]; s.Is(last.from-1, "again") && s.ending(last.to) && last.from > g.to && last.names() == hasHour && g.names()&hasHour != 0 {
+		last.pieces = slices.Clone(last.pieces)
+		last.from, last.pieces[0].listed = last.from-1, true
+		chosen = append(chosen, last)
+	}
 	slices.SortFunc(chosen, func(a, b group) int { return a.from - b.from })
 	return chosen
 }

@@ -215,6 +215,9 @@ var limitActions = map[string]grammar.Action{
 	},
 	"from-to": func(a grammar.Args) any {
 		from, to := a.Arg(0).(group), a.Arg(1).(group)
+		if a.T.At("weekday-range", a.From+1) > 0 { // from monday to friday: every week
+			return nil
+		}
 		if from.names() == hasHour && to.names() == hasHour {
 			return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
 		}

@@ -106,6 +106,8 @@ func (s *sentence) trim(i, j int) string {
 		switch t := s.Tokens[i]; {
 		case s.At("particle", i) == j, s.At("我", i) == j:
 			return ""
+		case i > 0 && t.Kind == grammar.Mark && strings.Contains(s.Source[s.Tokens[i-1].To:t.From], "\n") && strings.Contains(s.Source[t.To:], "\n"+t.Raw): // a list
+			return s.text(i, s.tail(i, j))
 		case s.order[i] || t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",.;:!?。，；：！？、-–—~*…\"“”'‘’「」()（）"):
 			if t.Kind == grammar.Mark && s.quoted(i, j) {
 				return s.text(i, j)
