@@ -28,6 +28,13 @@ func noted(t *grammar.Text) bool {
 	return n <= 24
 }
 
+// unsure says that a change may be a note of something to do: "pull the brisket
+// in 75 min".
+func (in Intent) unsure(t *grammar.Text, asked int) bool {
+	i := t.At("wish", 0)
+	return in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && t.Tokens[0].Kind != grammar.Han && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)
+}
+
 // create reads a new reminder.
 func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	if asked >= 0 && !c.Command {

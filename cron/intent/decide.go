@@ -101,7 +101,7 @@ func (s some) besides() bool {
 	if k := s.index("op", "resume", "run", "once", "skip", "remove", "snooze"); k >= 0 && k < i {
 		return true
 	}
-	return s.has(length, "earlier") && s.has(name) || s.has(length, "later", "again") && len(s.unknown()) == 0
+	return s.has(length, "earlier") && s.has(name) && !s.has(clock) || s.has(length, "later", "again") && len(s.unknown()) == 0
 }
 
 // again says that what rang shall come once more.

@@ -57,6 +57,9 @@ func (s some) query() (Intent, bool) {
 
 // listed says that nothing is named but reminders: 我的提醒.
 func (s some) listed() bool {
+	if len(s.marks) < len(s.sense.marks) {
+		return false // reminder: call Bob
+	}
 	for _, m := range s.marks {
 		if m.kind != fill && m.kind != "noun" && m.kind != "nouns" && m.kind != "all" {
 			return false

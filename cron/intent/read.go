@@ -36,6 +36,16 @@ func Read(text string, c Context) Intent {
 			return in
 		}
 	}
+	return fresh(text, t, c, asked)
+}
+
+// stated says that a message tells something and asks for nothing.
+func stated(t *grammar.Text, asked int) bool {
+	return t.At("wish", 0) == 0 && (t.At("chat", 0) > 0 || t.At("past-statement", 0) > 0 || t.At("statement", 0) > 0) && (asked < 0 || !leads(t, asked))
+}
+
+// fresh reads a new reminder, where the words may be of one.
+func fresh(text string, t *grammar.Text, c Context, asked int) Intent {
 	if !c.Command && asked < 0 && (!noted(t) || strings.ContainsAny(text, "?？吗呢\"“")) {
 		return Intent{}
 	}
@@ -91,14 +101,17 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return Intent{}, true
 	}
 	if in, ok := newSense(text, t, c).decide(asked >= 0); ok {
+		if in.unsure(t, asked) {
+			if made := fresh(text, t, c, asked); made.Kind == Create {
+				return made, true
+			}
+			if in.Maybe && stated(t, asked) {
+				return Intent{}, true
+			}
+		}
 		return in, true
 	}
-	for _, name := range []string{"past-statement", "statement"} {
-		if t.At(name, 0) > 0 && (asked < 0 || !clause(t, asked)) {
-			return Intent{}, true
-		}
-	}
-	return Intent{}, false
+	return Intent{}, stated(t, asked)
 }
 
 // onlyTimes says that nothing stands before i but a time and politeness.
@@ -109,20 +122,6 @@ func onlyTimes(t *grammar.Text, i int) bool {
 			return false
 		}
 		j = max(k, j+1)
-	}
-	return true
-}
-
-// clause says that a clause begins at i: the beginning of the text, or a mark
-// before it.
-func clause(t *grammar.Text, i int) bool {
-	for j := i - 1; j >= 0; j-- {
-		switch {
-		case t.Tokens[j].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[j].Text, ",.;:!?，。；：！？-–—\n") || t.Is(j, "so", "and", "then"):
-			return true
-		case t.At("polite", j) <= j && t.At("zh-polite", j) <= j && !spoken(t, j):
-			return false
-		}
 	}
 	return true
 }
