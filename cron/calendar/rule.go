@@ -96,20 +96,22 @@ func (r *Rule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 
 // running is Next from one change of the clock to the next.
 func (r *Rule) running(after time.Time) (time.Time, bool) {
-	for from := wall(after); ; {
+	from, changed := wall(after), false
+	for {
 		shown, ok := r.next(from)
 		if !ok {
 			return time.Time{}, false
 		}
-		if near := at(shown.AddDate(0, 0, -1), after.Location()); near.After(after) {
-			after = near // there was nothing to show before, once or twice
+		// Behind a change, no other one shows again what is before the slot.
+		if near := at(shown.AddDate(0, 0, -1), after.Location()); changed && near.After(after) {
+			after = near
 		}
 		slot := after.Add(shown.Sub(wall(after)))
 		_, end := after.ZoneBounds()
 		if end.IsZero() || slot.Before(end) {
 			return slot, true
 		}
-		after, from = end, wall(end).Add(-time.Second)
+		after, from, changed = end, wall(end).Add(-time.Second), true
 	}
 }
 

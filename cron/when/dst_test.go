@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"magpie/cron/calendar"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // New York goes from 02:00 to 03:00 on 2026-03-08 and from 02:00 back to 01:00
@@ -63,6 +65,22 @@ func TestOtherZonesGapsAndFolds(t *testing.T) {
 		d := calendar.Date{Year: row.year, Month: time.Month(row.month), Day: row.day}
 		if got := d.At(row.hour, row.minute, 0, mustZone(t, row.zone)).Format(time.RFC3339); got != row.want {
 			t.Errorf("%s %v %02d:%02d is %s, want %s", row.zone, d, row.hour, row.minute, got, row.want)
+		}
+	}
+}
+
+// A change at midnight doubles the last hour of a day, and at 00:01 takes the
+// clock back into the day before.
+func TestEveryHourOfAFoldAtMidnight(t *testing.T) {
+	for _, row := range []struct {
+		zone, expr, from string
+		want             []string
+	}{
+		{"America/Sao_Paulo", "*/30 * 17 2 *", "2018-02-17T23:15:00-02:00", []string{"02-17T23:30:00-02", "02-17T23:00:00-03", "02-17T23:30:00-03", "02-17T00:00:00-03"}},
+		{"America/St_Johns", "0 * 4 11 *", "2007-11-03T23:45:00-02:30", []string{"11-04T00:00:00-02", "11-04T00:00:00-03", "11-04T01:00:00-03"}},
+	} {
+		if diff := cmp.Diff(row.want, slots(t, row.expr, row.from, len(row.want), mustZone(t, row.zone))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", row.zone, diff)
 		}
 	}
 }
