@@ -6,6 +6,9 @@ import (
 	"magpie/cron/calendar"
 )
 
+// partHours are when parts of the day begin and end.
+var partHours = map[part][2]int{morning: {0, 12}, afternoon: {12, 18}, evening: {17, 24}}
+
 // Range is the days that a text names, "tomorrow", "this week", 周五, as a half
 // open range; false when it names none.
 func Range(text string, now time.Time, zone *time.Location) (from, to time.Time, ok bool) {
@@ -42,13 +45,8 @@ func Range(text string, now time.Time, zone *time.Location) (from, to time.Time,
 			}
 		}
 		from, to = first.At(0, 0, 0, b.zone), last.At(0, 0, 0, b.zone)
-		switch {
-		case b.part == morning && n == 1:
-			to = first.At(12, 0, 0, b.zone)
-		case b.part == afternoon && n == 1:
-			from, to = first.At(12, 0, 0, b.zone), first.At(18, 0, 0, b.zone)
-		case b.part == evening && n == 1:
-			from = first.At(17, 0, 0, b.zone)
+		if hours, ok := partHours[b.part]; ok && n == 1 {
+			from, to = first.At(hours[0], 0, 0, b.zone), first.At(hours[1], 0, 0, b.zone)
 		}
 		return from, to, true
 	}

@@ -2,6 +2,7 @@ package when
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -53,18 +54,19 @@ func Zone(name string) (*time.Location, error) {
 	return nil, p.err
 }
 
-// title writes a word as the names of zones do: New_York, Port_of_Spain.
+var letters = regexp.MustCompile(`[a-z]+`)
+
+// title writes a name as those of zones are: America/New_York, Etc/GMT+8.
 func title(name string) string {
-	if name == "gmt" || name == "utc" {
-		return strings.ToUpper(name)
-	}
-	parts := strings.Split(name, "_")
-	for i, p := range parts {
-		if p != "" && p != "of" && p != "es" {
-			parts[i] = strings.ToUpper(p[:1]) + p[1:]
+	return letters.ReplaceAllStringFunc(strings.ToLower(name), func(word string) string {
+		switch word {
+		case "of", "es", "au":
+			return word
+		case "gmt", "utc":
+			return strings.ToUpper(word)
 		}
-	}
-	return strings.Join(parts, "_")
+		return strings.ToUpper(word[:1]) + word[1:]
+	})
 }
 
 // strangeZone is the error for two words at i, beside a time, that are written
@@ -98,7 +100,7 @@ func nearZone(area, place string) bool {
 	}
 	for known := range strings.FieldsSeq(zoneAreas) {
 		if len(known) > 3 && near.Distance(area, known) <= 2 {
-			if _, err := time.LoadLocation(title(known) + "/" + title(place)); err == nil {
+			if _, err := time.LoadLocation(title(known+"/"+place)); err == nil {
 				return true
 			}
 		}
@@ -196,16 +198,17 @@ func zoneWords(t *grammar.Text, i int) (piece, int) {
 		return piece{}, 0
 	}
 	j := i + 1
-	name, raw := title(t.Tokens[i].Text), t.Tokens[i].Raw
 	for t.Is(j, "/", "-", "+") && t.Close(j) && t.Close(j+1) && t.Tokens[j+1].Kind != grammar.Mark {
-		name += t.Tokens[j].Text + title(t.Tokens[j+1].Text)
-		raw += t.Tokens[j].Text + t.Tokens[j+1].Raw
 		j += 2
 	}
-	if p := loadZone(raw); p.err == nil {
+	if p := loadZone(t.Cut(i, j)); p.err == nil {
 		return p, j
 	}
-	if p := loadZone(name); p.err == nil || !t.Is(i, "us", "indian") || titled(t.Tokens[i].Raw) {
+	name := ""
+	for _, token := range t.Tokens[i:j] {
+		name += token.Text
+	}
+	if p := loadZone(title(name)); p.err == nil || !t.Is(i, "us", "indian") || titled(t.Tokens[i].Raw) {
 		return p, j
 	}
 	return piece{}, 0 // us/them
