@@ -38,10 +38,21 @@ func (in Intent) unsure(t *grammar.Text, asked int) bool {
 // create reads a new reminder.
 func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	if asked >= 0 && !c.Command {
-		if refused(t, asked) {
+		if refused(t, asked) { // 医生叫我按时吃药，每天八点提醒我
+			for i := asked; i < len(t.Tokens); i++ {
+				if t.Is(i, ",", "。", ";") {
+					rest := t.Cut(i+1, len(t.Tokens))
+					more := theGrammar().Read(rest)
+					if k := asks(more); k >= 0 {
+						if in := create(rest, more, c, k); in.Kind == Create {
+							return in
+						}
+					}
+				}
+			}
 			return Intent{}
 		}
-		if bare := t.At("zh-bare-noun", asked) > t.At("zh-ask", asked); bare && !noted(t) || (bare || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
+		if bare := t.At("zh-bare-noun", asked) > t.At("zh-ask", asked) && !later(t, asked+1, "zh-ask"); bare && !noted(t) || (bare || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
 			if !noted(t) {
 				return Intent{}
 			}
@@ -130,14 +141,19 @@ func stops(t *grammar.Text, i int) bool {
 	return false
 }
 
-// sure says that words ask for a reminder also without a time.
-func sure(t *grammar.Text, asked int) bool {
-	for i := asked; i < len(t.Tokens); i++ {
-		if t.At("zh-sure", i) > 0 {
+// later says that the category stands at i or behind it.
+func later(t *grammar.Text, i int, name string) bool {
+	for ; i < len(t.Tokens); i++ {
+		if t.At(name, i) > 0 {
 			return true
 		}
 	}
-	return max(t.At("weak-ask", asked), t.At("zh-ask", asked)) == 0
+	return false
+}
+
+// sure says that words ask for a reminder also without a time.
+func sure(t *grammar.Text, asked int) bool {
+	return later(t, asked, "zh-sure") || max(t.At("weak-ask", asked), t.At("zh-ask", asked)) == 0
 }
 
 func letters(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }

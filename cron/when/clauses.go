@@ -90,6 +90,10 @@ func together(all []answer) answer {
 				if len(longer) >= maxReadings || len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At) {
 					continue
 				}
+				if len(longer) < len(a.phrases) && q.same(last) && !q.At.IsZero() {
+					longer = append(longer, p) // the same time twice
+					continue
+				}
 				more := p
 				more.And = append(slices.Clone(p.And), q)
 				longer = append(longer, more)

@@ -205,7 +205,7 @@ func (s *sentence) one(before []group) (Phrase, error) {
 func (g group) dayFor(hour group) (day []piece) {
 	parted := hour.has(func(o piece) bool { return o.part != noPart })
 	for _, p := range g.pieces {
-		p.from, p.to = -1, -1
+		p.from, p.to = -1, -1-len(day)
 		switch {
 		case len(day) == 0 && (p.day != nil && p.day.n >= 0 || p.day != nil && p.day.kind != inDays || p.repeat != nil && p.repeat.freq != spaced):
 			p.clock = nil

@@ -145,7 +145,7 @@ func chineseRange(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	week, span, next := weekdayList(t, j, "周几", "zh-list")
-	if !span && !(bits.OnesCount8(week) > 2 && next == j+bits.OnesCount8(week)) { // 周一三五
+	if !span && !(bits.OnesCount8(week) > 1 && next == j+bits.OnesCount8(week)) { // 周一三五
 		return nil, 0
 	}
 	return week, next

@@ -285,7 +285,7 @@ func (s *sentence) readGroups() (all []group) {
 	for i := 0; i < len(s.Tokens); {
 		g, ok := s.run(i)
 		if !ok {
-			i++
+			i = max(i+1, s.At("no-time", i))
 			continue
 		}
 		switch n := len(all); {
