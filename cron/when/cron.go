@@ -2,7 +2,6 @@ package when
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,23 +9,6 @@ import (
 
 	"magpie/cron/calendar"
 )
-
-// field is the set of values of one field of an expression. star says that it
-// was left open, which matters when both kinds of day are given.
-type field struct {
-	set  uint64
-	star bool
-}
-
-func (f field) has(n int) bool { return f.set&(1<<n) != 0 }
-
-// every are the values from low to high in steps.
-func every(low, high, step int) (set uint64) {
-	for n := low; n <= high; n += step {
-		set |= 1 << n
-	}
-	return set
-}
 
 type bounds struct {
 	name      string
@@ -52,14 +34,26 @@ const (
 	cronMonth
 	cronWeekday
 	cronFields
-
-	allWeek = 1<<7 - 1
 )
+
+const allWeek = 1<<7 - 1
 
 // Cron is a parsed cron expression. The zero value matches nothing.
 type Cron struct {
 	fields [cronFields]field
-	last   bool // L: also on the last day of the month
+}
+
+// field are the values of one field of an expression, in their order. It is
+// empty when it was left open, which matters when both kinds of day are given.
+// The last day of a month is -1.
+type field []int
+
+// every are the values from low to high in steps.
+func every(low, high, step int) (all field) {
+	for n := low; n <= high; n += step {
+		all = append(all, n)
+	}
+	return all
 }
 
 var cronNames = map[string]string{
@@ -103,37 +97,47 @@ func ParseCron(expr string) (Cron, error) {
 }
 
 func (c *Cron) read(i int, text string) error {
+	all, open := field{}, false
 	for part := range strings.SplitSeq(text, ",") {
 		if i == cronDay && part == "l" {
-			c.last = true
+			all = append(all, -1)
 			continue
 		}
-		f, err := cronBounds[i].read(part)
+		values, err := cronBounds[i].read(part)
 		if err != nil {
 			return err
 		}
-		c.fields[i].set |= f.set
-		c.fields[i].star = c.fields[i].star || f.star
+		all, open = append(all, values...), open || len(values) == 0
 	}
-	if days := &c.fields[cronWeekday]; i == cronWeekday && days.has(7) {
-		days.set = (days.set | 1) & allWeek
+	if open {
+		all = field{}
 	}
+	for j, n := range all {
+		if i == cronWeekday {
+			all[j] = n % 7
+		}
+	}
+	slices.Sort(all)
+	c.fields[i] = slices.Compact(all)
 	return nil
 }
 
-// read reads one value, range or step.
+// read reads one value, range or step; it is empty for *.
 func (b bounds) read(text string) (field, error) {
 	span, by, stepped := strings.Cut(text, "/")
 	step := 1
 	if stepped {
 		n, err := strconv.Atoi(by)
 		if err != nil || n < 1 || n > b.max {
-			return field{}, fmt.Errorf("%s %.20q: the step is a number from 1 to %d", b.name, text, b.max)
+			return nil, fmt.Errorf("%s %.20q: the step is a number from 1 to %d", b.name, text, b.max)
 		}
 		step = n
 	}
 	if span == "*" || span == "?" {
-		return field{every(b.min, b.last, step), step == 1}, nil
+		if step == 1 {
+			return nil, nil
+		}
+		return every(b.min, b.last, step), nil
 	}
 	from, to, ranged := strings.Cut(span, "-")
 	low, high := b.value(from), b.last
@@ -144,9 +148,9 @@ func (b bounds) read(text string) (field, error) {
 		high = low
 	}
 	if low < b.min || low > high {
-		return field{}, fmt.Errorf("%s %.20q: want *, or values from %d to %d, as 5 or 1,3 or 1-4 or */2", b.name, text, b.min, b.max)
+		return nil, fmt.Errorf("%s %.20q: want *, or values from %d to %d, as 5 or 1,3 or 1-4 or */2", b.name, text, b.min, b.max)
 	}
-	return field{set: every(low, high, step)}, nil
+	return every(low, high, step), nil
 }
 
 // value is -1 for none.
@@ -163,56 +167,50 @@ func (b bounds) value(text string) int {
 
 // possible says whether a day of the calendar can match.
 func (c Cron) possible() bool {
-	days, week := c.fields[cronDay], c.fields[cronWeekday]
-	if c.last || days.star || !week.star {
+	days, months := c.fields[cronDay], c.fields[cronMonth]
+	if len(days) == 0 || len(c.fields[cronWeekday]) > 0 || len(months) == 0 {
 		return true
 	}
-	for m := 1; m <= 12; m++ {
+	return slices.ContainsFunc(months, func(m int) bool {
 		longest := calendar.Date{Year: 2028, Month: time.Month(m)}.Last() // a leap year
-		if c.fields[cronMonth].has(m) && bits.TrailingZeros64(days.set) <= longest {
-			return true
-		}
-	}
-	return false
+		return days[0] <= longest
+	})
 }
 
 // String is the canonical expression: equal ones are written equally.
 func (c Cron) String() string {
-	parts := make([]string, 0, cronFields)
+	var parts []string
 	for i, f := range c.fields {
-		if i == cronSecond && f.set == 1 {
-			continue
+		if i != cronSecond || !slices.Equal(f, field{0}) {
+			parts = append(parts, f.write(cronBounds[i]))
 		}
-		text := f.write(cronBounds[i])
-		if i == cronDay && c.last {
-			text = strings.TrimPrefix(text+",L", ",")
-		}
-		parts = append(parts, text)
 	}
 	return strings.Join(parts, " ")
 }
 
 func (f field) write(b bounds) string {
-	if f.star {
+	switch {
+	case len(f) == 0:
 		return "*"
-	}
-	step := bits.TrailingZeros64(f.set>>(b.min+1)) + 1
-	if step > 1 && bits.OnesCount64(f.set) > 2 && f.set == every(b.min, b.last, step) {
-		return "*/" + strconv.Itoa(step)
+	case f[0] == -1:
+		return strings.TrimPrefix(f[1:].write(b)+",L", "*,")
+	case len(f) > 2 && f[1] > f[0]+1 && slices.Equal(f, every(b.min, b.last, f[1]-f[0])):
+		return "*/" + strconv.Itoa(f[1]-f[0])
 	}
 	var parts []string
-	for n := b.min; n <= b.last; n++ {
-		end := n + bits.TrailingZeros64(^(f.set >> n)) // the first that is not in
-		switch end - n {
-		case 0:
-		case 1:
-			parts = append(parts, strconv.Itoa(n))
-		case 2:
-			parts = append(parts, strconv.Itoa(n), strconv.Itoa(n+1))
-		default:
-			parts = append(parts, fmt.Sprintf("%d-%d", n, end-1))
+	for i := 0; i < len(f); i++ {
+		from := i
+		for i+1 < len(f) && f[i+1] == f[i]+1 {
+			i++
 		}
-		n = end
+		switch i - from {
+		case 0:
+			parts = append(parts, strconv.Itoa(f[i]))
+		case 1:
+			parts = append(parts, strconv.Itoa(f[from]), strconv.Itoa(f[i]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", f[from], f[i]))
+		}
 	}
 	return strings.Join(parts, ",")
 }

@@ -18,28 +18,25 @@ import (
 func (c Cron) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 	zone = located(zone)
 	today := calendar.On(after.In(zone)).At(0, 0, 0, time.UTC)
-	r := calendar.Rule{Start: today, Parts: c.Parts(), Running: c.fields[cronHour].star}
+	r := calendar.Rule{Start: today, Parts: c.Parts(), Running: len(c.fields[cronHour]) == 0}
 	return r.Next(after, zone)
 }
 
 // Parts are the expression as recurrences that begin at midnight: one, or two
 // where days of the month and days of the week are named, as either suffices.
 func (c Cron) Parts() []calendar.Part {
-	if c == (Cron{}) {
+	if c.fields[cronSecond] == nil {
 		return nil
 	}
 	p := calendar.Part{}
-	p.Bysecond, p.Byminute, p.Byhour = c.named(cronSecond), c.named(cronMinute), c.named(cronHour)
-	p.Bymonthday, p.Bymonth = c.named(cronDay), c.named(cronMonth)
-	if c.last && !c.fields[cronDay].star {
-		p.Bymonthday = append(p.Bymonthday, -1)
-	}
+	p.Bysecond, p.Byminute, p.Byhour = c.fields[cronSecond], c.fields[cronMinute], c.fields[cronHour]
+	p.Bymonthday, p.Bymonth = c.fields[cronDay], c.fields[cronMonth]
 	for n := range 7 { // from Monday
-		if d, f := (n+1)%7, c.fields[cronWeekday]; !f.star && f.has(d) {
+		if d := (n + 1) % 7; slices.Contains(c.fields[cronWeekday], d) {
 			p.Byweekday = append(p.Byweekday, calendar.Week[d])
 		}
 	}
-	if p.Byweekday == nil || p.Bymonthday == nil {
+	if len(p.Byweekday) == 0 || len(p.Bymonthday) == 0 {
 		return []calendar.Part{withFreq(p)}
 	}
 	other := p
@@ -47,31 +44,21 @@ func (c Cron) Parts() []calendar.Part {
 	return []calendar.Part{withFreq(p), withFreq(other)}
 }
 
-// named are the values of a field; none when it is open.
-func (c Cron) named(i int) (all []int) {
-	for n := range 64 {
-		if f := c.fields[i]; !f.star && f.has(n) {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
 // withFreq adds the period in which what a part names is, and leaves out the
 // second of midnight.
 func withFreq(p calendar.Part) calendar.Part {
 	switch {
-	case p.Bysecond == nil:
+	case len(p.Bysecond) == 0:
 		p.Freq = calendar.Secondly
-	case p.Byminute == nil:
+	case len(p.Byminute) == 0:
 		p.Freq = calendar.Minutely
-	case p.Byhour == nil:
+	case len(p.Byhour) == 0:
 		p.Freq = calendar.Hourly
-	case p.Bymonthday != nil && p.Bymonth != nil:
+	case len(p.Bymonthday) > 0 && len(p.Bymonth) > 0:
 		p.Freq = calendar.Yearly
-	case p.Bymonthday != nil:
+	case len(p.Bymonthday) > 0:
 		p.Freq = calendar.Monthly
-	case p.Byweekday != nil:
+	case len(p.Byweekday) > 0:
 		p.Freq = calendar.Weekly
 	default:
 		p.Freq = calendar.Daily

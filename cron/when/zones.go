@@ -100,7 +100,7 @@ func nearZone(area, place string) bool {
 	}
 	for known := range strings.FieldsSeq(zoneAreas) {
 		if len(known) > 3 && near.Distance(area, known) <= 2 {
-			if _, err := time.LoadLocation(title(known+"/"+place)); err == nil {
+			if _, err := time.LoadLocation(title(known + "/" + place)); err == nil {
 				return true
 			}
 		}
