@@ -261,7 +261,7 @@ func (b *bag) addRepeat(r repeat) bool {
 		both.week |= r.week
 		both.work, both.days, both.rest = (o.work || o.week == 0) && r.work, o.days || r.days, o.rest || r.rest
 		b.repeat = &both
-	case o.freq == r.freq && r.freq == monthly && o.lunar == r.lunar:
+	case o.freq == r.freq && r.freq == monthly && o.lunar == r.lunar && (o.nth == 0 || r.nth == 0):
 		both := *o
 		both.every = max(both.every, r.every)
 		both.numbers = append(slices.Clone(o.numbers), r.numbers...)

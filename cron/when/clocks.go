@@ -49,8 +49,13 @@ var clockActions = map[string]grammar.Action{
 		}
 		return p
 	},
-	"past":    func(a grammar.Args) any { return pastHour(a, a.Num(0, 0)).with(a.Word(2)) },
-	"past-to": func(a grammar.Args) any { return pastHour(a, -a.Num(0, 0)).with(a.Word(2)) },
+	"past": func(a grammar.Args) any { return pastHour(a, a.Num(0, 0)).with(a.Word(2)) },
+	"past-to": func(a grammar.Args) any {
+		if n := a.Num(0, 0); n%5 > 0 && a.T.At("unit", a.To-3) == 0 && a.Word(2) == "" || a.T.Is(a.From-1, "from", "between") {
+			return nil // from 9 to 5
+		}
+		return pastHour(a, -a.Num(0, 0)).with(a.Word(2))
+	},
 	"past-part": func(a grammar.Args) any {
 		p := pastHour(a, a.Num(0, 0)).checked()
 		p.part, _ = a.Arg(2).(part)

@@ -228,8 +228,21 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 		return !g.bound() && g.has(func(p piece) bool { return !p.vague && !p.asked }) && g.names()&(hasHour|hasMore) != 0
 	}
 	from, to := s.askingClause()
-	if from == to || s.Tokens[to-1].Kind != grammar.Han {
+	if from == to {
 		return all, nil
+	}
+	if s.Tokens[to-1].Kind != grammar.Han {
+		own := slices.ContainsFunc(all, func(g group) bool {
+			return g.from >= from && !g.bound() && s.edge(g) && (g.names()&(hasHour|hasMore) != 0 || g.from > 0 && s.order[g.from-1])
+		})
+		for _, g := range all {
+			if own && g.to <= from && !g.bound() && (s.words(0, g.from) || s.words(g.to, from)) {
+				told = append(told, g)
+			} else {
+				kept = append(kept, g)
+			}
+		}
+		return kept, told
 	}
 	own := slices.ContainsFunc(all, func(g group) bool { return g.from >= from && full(g) })
 	var led names // what is said before the words that ask
@@ -266,7 +279,7 @@ func (s *sentence) told(from int, g group) bool {
 
 func (s *sentence) clauseEnds(i int) bool {
 	t := s.Tokens[i]
-	return t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
+	return t.Text == "so" || t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
 }
 
 // askingClause is where the clause begins that asks first, and where the words
@@ -283,7 +296,9 @@ func (s *sentence) askingClause() (from, to int) {
 // meant says that a group is a time: bounds alone are one only beside what they
 // bound.
 func (s *sentence) meant(g group, all []group) bool {
-	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting && p.limit.span.calendar() }) {
+	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool {
+		return p.limit != nil && (p.limit.kind == lasting && p.limit.span.calendar() || p.limit.kind == until && p.limit.start != nil)
+	}) {
 		return true
 	}
 	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || g.pieces[0].limit.kind == window || s.Is(g.from, "到", "等")) {
@@ -321,7 +336,7 @@ func (s *sentence) choose(all []group) []group {
 		if i == best {
 			continue
 		}
-		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && s.eventOf(other, g) {
+		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && s.eventOf(other, g) {
 			chosen = append(chosen, other)
 		}
 	}

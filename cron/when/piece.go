@@ -145,6 +145,7 @@ type repeat struct {
 	every   int    // every so many days, weeks, months or years; 0 is 1
 	week    uint8  // bits of the days, Sunday first
 	nth     int    // of a monthly: which of the week; -1 the last
+	also    int    // and another one
 	numbers []int  // days of the month
 	months  string // of a yearly one: the months, as BYMONTH has them
 	minute  int    // of a fullHour

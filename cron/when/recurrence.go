@@ -29,6 +29,7 @@ type days struct {
 	months  string     // several
 	week    uint8      // 0: every
 	nth     int
+	also    int
 	lunar   bool
 	kept    calendar.Days // to working or free days
 	holiday string
@@ -157,7 +158,11 @@ func (d days) part() string {
 	add(d.nth != 0 && several, "BYSETPOS", strconv.Itoa(d.nth)) // the first working day
 	add(true, "BYDAY", weekText(d.week, func(n int) string {
 		if d.nth != 0 && !several {
-			return strconv.Itoa(d.nth) + weekdayCodes[n]
+			more := ""
+			if d.also != 0 {
+				more = "," + strconv.Itoa(d.also) + weekdayCodes[n]
+			}
+			return strconv.Itoa(d.nth) + weekdayCodes[n] + more
 		}
 		return weekdayCodes[n]
 	}))

@@ -126,7 +126,7 @@ func (s slot) and(h, minute, second int) slot {
 // repeatDays are the readings of the days; an open answer asks for them.
 func (b *bag) repeatDays() ([]days, answer, error) {
 	r := b.repeat
-	d := days{freq: r.freq, every: max(r.every, 1), week: r.week, numbers: slices.Clone(r.numbers), months: r.months, nth: r.nth, lunar: r.lunar}
+	d := days{freq: r.freq, every: max(r.every, 1), week: r.week, numbers: slices.Clone(r.numbers), months: r.months, nth: r.nth, also: r.also, lunar: r.lunar}
 	b.begin(&d)
 	if r.days && b.inChina() {
 		d.kept, d.week = calendar.WorkDays, 0

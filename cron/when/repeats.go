@@ -3,6 +3,7 @@ package when
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"magpie/cron/grammar"
@@ -86,7 +87,14 @@ var repeatActions = map[string]grammar.Action{
 	},
 	"monthly-one": func(a grammar.Args) any { return repeated(repeat{freq: monthly, numbers: []int{a.Num(0, 1)}}) },
 	"monthly-nth": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, nth: a.Num(0, 1), week: bit(a, 1)})
+		return repeated(repeat{freq: monthly, nth: a.Num(0, 1), week: bit(a, 1), also: a.Num(2, 0)})
+	},
+	"monthly-listed": func(a grammar.Args) any { // every 1st and 15th; not every second, every third friday
+		n := a.Arg(0).([]int)
+		if len(n) < 2 || a.T.Num(a.To-2) < 0 || a.T.At("weekday", a.To) > 0 || a.T.At("unit", a.To) > 0 {
+			return nil
+		}
+		return repeated(repeat{freq: monthly, numbers: n})
 	},
 	"monthly-work": func(a grammar.Args) any {
 		return repeated(repeat{freq: monthly, nth: a.Num(0, 1), work: true, days: true})
@@ -221,7 +229,12 @@ var limitActions = map[string]grammar.Action{
 		if from.names() == hasHour && to.names() == hasHour {
 			return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
 		}
-		return limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
+		p := limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
+		if i := slices.IndexFunc(to.pieces, func(p piece) bool { return p.day != nil && p.clock == nil }); i >= 0 && from.names() == hasHour { // from 9 to 5 tomorrow
+			p = limited(limit{kind: window, start: from.pieces, pieces: slices.Delete(slices.Clone(to.pieces), i, i+1)})
+			p.day = to.pieces[i].day
+		}
+		return p
 	},
 	"window-bare": func(a grammar.Args) any { // 3到5点
 		to := a.Arg(1).(piece)
@@ -282,5 +295,9 @@ func restOf(a grammar.Args) any {
 		"day": onDay(day{kind: inDays}), "week": onDay(day{kind: weekday, week: 1 << time.Sunday, n: zero}),
 		"month": onDay(day{kind: monthDay, number: lastDay}), "year": calendarDay(0, 12, 31, coming),
 	}[last]
-	return limited(limit{kind: until, pieces: []piece{end}})
+	l := limit{kind: until, pieces: []piece{end}}
+	if last != "day" {
+		l.start = []piece{onDay(day{kind: inDays})}
+	}
+	return limited(l)
 }

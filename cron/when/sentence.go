@@ -124,7 +124,7 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	p := v.(piece)
 	p.from, p.to = i, next
 	if first {
-		listed := p.span != nil && (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun")
+		listed := p.span != nil && (s.behind("correction", i) || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
@@ -139,6 +139,16 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
+}
+
+// behind says that a category stands right before i.
+func (s *sentence) behind(category string, i int) bool {
+	for k := max(0, i-6); k < i; k++ {
+		if s.At(category, k) == i {
+			return true
+		}
+	}
+	return false
 }
 
 // asksFor says that such a word stands among those that ask.
