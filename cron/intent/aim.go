@@ -28,7 +28,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Maybe = false
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
-	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not"):
+	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind):
 		in.Ref = readRef(s.Cut(strange[0].From, strange[0].To))
 	case len(strange) > 0:
 		return Intent{}, false
@@ -38,6 +38,10 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Number: -1}
 	case part.has("all") || part.has("nouns") || part.has("rest"):
 		in.Ref = Ref{All: true}
+	case part.one() != "":
+		in.Ref = Ref{Time: part.one(), One: true}
+	case all.one() != "" && !part.has("all"):
+		in.Ref = Ref{Time: all.one(), One: true}
 	case part.named(in.Time) != "":
 		in.Ref = Ref{Time: part.named(in.Time), One: part.has("it") || part.has("noun-weak") || part.has("noun")}
 	case in.Op == Snooze || in.Op == Done:
@@ -68,8 +72,11 @@ func (s some) until(text string) some {
 // strong says that the words begin with an operation, or end with it: what else
 // is said is the name of something.
 func (s some) strong() bool {
+	if s.has(clock) && !s.has("to") && !s.op("snooze", "skip") || s.has(remind) {
+		return false // it may be something to do at that time
+	}
 	strong := func(m mark) bool {
-		return m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+		return s.At("weak-op", m.from) == 0 && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
 	}
 	for _, m := range s.marks {
 		if m.kind != fill {
@@ -121,6 +128,16 @@ func (s some) named(target string) string {
 	for _, m := range s.marks {
 		if said := s.Cut(m.from, m.to); m.kind == clock && said != target {
 			return said
+		}
+	}
+	return ""
+}
+
+// one is the time before a word that stands for a reminder: the 6pm one.
+func (s some) one() string {
+	for i, m := range s.marks {
+		if kind, k := s.next(i); m.kind == clock && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to" {
+			return s.Cut(m.from, m.to)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strings"
 
 	"magpie/cron/grammar"
@@ -17,15 +18,27 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 	if in, ok := all.wish(all, asked); ok {
 		return in, true
 	}
-	for _, c := range s.clauses() {
-		if len(c.marks) == len(s.marks) {
+	clauses := s.clauses()
+	for i, c := range clauses {
+		if len(clauses) < 2 {
+			break
+		}
+		in, ok := c.wish(all, asked)
+		if !ok {
 			continue
 		}
-		if in, ok := c.wish(all, asked); ok {
-			return in, true
+		if in.Kind == Change && slices.ContainsFunc(append(slices.Clone(clauses[:i]), clauses[i+1:]...), some.changes) {
+			return Intent{}, false // more is said than is understood
 		}
+		return in, true
 	}
 	return Intent{}, false
+}
+
+// changes says that the words may change something: a clause that is not
+// understood and does so makes the others uncertain.
+func (s some) changes() bool {
+	return s.has("op") || s.has("to") || s.has("not", "") || s.has("no-more") || s.has("old") || s.has(length, "later", "earlier") || s.has(remind)
 }
 
 // wish is what a clause wants.
@@ -59,7 +72,7 @@ func (s some) change(asked bool) (Op, Intent) {
 		return "", in
 	case s.op("once"), s.deniedOp("repeat"), s.has("not") && s.repeats() && s.has("this"):
 		return Once, in
-	case s.op("run") && !s.has("again") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"), s.has("now") && refs && s.has("ask", "list"):
+	case (s.op("run") || s.op("ring") && s.has("now")) && !s.has("again") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"), s.has("now") && refs && s.has("ask", "list"):
 		return Run, in
 	case s.op("resume") && !s.pausedFirst(), s.deniedOp("pause"):
 		return Resume, in
@@ -83,7 +96,9 @@ func (s some) change(asked bool) (Op, Intent) {
 	case s.unwanted():
 		in.Maybe = true
 		return Remove, in
-	case s.op("remove"), s.has("off") && s.has(fill):
+	case s.op("remove") && s.soon() && (s.has(name) || s.has(place) || s.has("it")):
+		return Skip, in
+	case s.op("remove"):
 		return Remove, in
 	}
 	return s.move(in)
@@ -126,7 +141,7 @@ func (s some) again() bool {
 
 // unwanted says that a reminder is not wanted any more.
 func (s some) unwanted() bool {
-	i := max(s.index("not"), s.index("no-more"))
+	i := max(s.index("not", ""), s.index("no-more"))
 	if i < 0 {
 		return false
 	}
@@ -138,7 +153,7 @@ func (s some) unwanted() bool {
 	case "need":
 		return named || s.has("noun")
 	case "op":
-		return (s.has(name) || s.has(place)) && s.has("op", "done", "run")
+		return (s.has(name) || s.has(place)) && s.has("op", "done", "run", "ring")
 	case "rang":
 		return s.has(name) || s.has(place)
 	case name, "this", clock, "all", "it":
@@ -206,12 +221,12 @@ func (s some) move(in Intent) (Op, Intent) {
 		in.Maybe = !s.op("later", "earlier") && !named
 		return Move, in
 	}
-	moves := s.op("move", "later", "earlier") || s.op("set") && named
+	moves := s.op("move", "later", "earlier") || s.op("set", "edit") && named
 	switch {
-	case in.Time != "" && (s.op("move", "later", "earlier", "set", "repeat") || s.has("to") || s.has("correct") || s.has("always") && named || named && (s.has("old") || s.has("is") && s.has("old"))):
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to") || s.has("correct") || s.has("always") && named || named && (s.has("old") || s.has("is") && s.has("old"))):
 		in.Maybe = !moves
 		return Move, in
-	case in.Time == "" && (moves || s.op("set")) && (named || s.has("it") || s.has("noun") || s.bare()):
+	case in.Time == "" && (moves || s.op("set", "edit")) && (named || s.has("it") || s.has("noun") || s.bare()):
 		in.Maybe = !moves
 		return Move, in
 	}
@@ -248,7 +263,7 @@ func (s some) target() string {
 		return ""
 	}
 	from, end := s.marks[best].from, s.marks[best].to
-	for k := best + 1; k < len(s.marks) && (s.marks[k].kind == clock || s.marks[k].kind == fill); k++ {
+	for k := best + 1; k < len(s.marks) && (s.marks[k].kind == clock || s.marks[k].kind == fill || s.marks[k].kind == "noun-weak"); k++ {
 		if s.marks[k].kind == clock {
 			end = s.marks[k].to
 		}
@@ -273,7 +288,7 @@ func (s some) text(in *Intent) bool {
 	if k := s.index("is"); i < 0 && s.has("old") && k > s.index("old") && !s.has(clock) {
 		i = k // 不是买牛奶，是买豆浆
 	}
-	if k := s.colon(); i < 0 && k > 0 && s.op("set", "text") && (some{s.sense, s.marks[:k]}).aimed() {
+	if k := s.colon(); i < 0 && k > 0 && s.op("set", "edit", "text") && (some{s.sense, s.marks[:k]}).aimed() {
 		i = k
 	}
 	if i < 0 {
@@ -297,7 +312,7 @@ func (s some) text(in *Intent) bool {
 	if !before.aimed() && len(before.unknown()) != 1 {
 		return false
 	}
-	if s.marks[i].kind == "to" && (!s.op("text", "wording", "set") && s.Tokens[s.marks[i].from].Kind != grammar.Han || some{s.sense, s.marks[i:]}.has(clock)) {
+	if s.marks[i].kind == "to" && (!s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind != grammar.Han || some{s.sense, s.marks[i:]}.has(clock)) {
 		return false
 	}
 	end := s.marks[len(s.marks)-1].to

@@ -147,7 +147,7 @@ func (n *names) row(t *grammar.Text, i, k int, row string) (tells, to int) {
 	}
 	if to == i+1 && n.vague[k][t.Tokens[i].Text] {
 		return 1, to
-	} else if to == i+1 && strings.Count(row, t.Tokens[i].Text) < 2 && n.clear(k) > 2 {
+	} else if to == i+1 && strings.Count(row, t.Tokens[i].Text) < 2 && n.clear(k) > 1 {
 		return 0, 0 // one character of many
 	}
 	return max(tells, 1+b2i(to > i+1)), to

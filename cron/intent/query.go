@@ -9,6 +9,9 @@ func (s some) query() (Intent, bool) {
 	if s.has("ask", "missed") && (s.has("noun") || s.has("nouns") || s.has("ask", "what")) {
 		strange = 0 // "while my phone was off"
 	}
+	if strange == 1 && (s.has("noun") || s.has("nouns")) && s.has("ask", "what", "list") && !s.has("not") && !s.has("past") {
+		strange = 0 // a question changes nothing
+	}
 	ask := func(what string, aimed bool) (Intent, bool) {
 		in := Intent{Kind: Query, What: what}
 		if aimed {
@@ -20,7 +23,7 @@ func (s some) query() (Intent, bool) {
 		return in, true
 	}
 	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-2) > 0 || s.asks
-	if strange > 0 || s.has("op", "remove", "move", "skip", "pause", "resume", "snooze", "text", "says") && !s.has("paused") {
+	if strange > 0 || s.has("op", "remove", "move", "edit", "skip", "pause", "resume", "snooze", "text", "says") && !s.has("paused") {
 		return Intent{}, false
 	}
 	switch {
@@ -48,7 +51,7 @@ func (s some) query() (Intent, bool) {
 		return ask(AskWhen, true)
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
-		asks && s.has(remind, "") && s.has("ask", "what") && !named,
+		asks && s.has("ask", "what") && s.index("ask", "what") < s.index(remind) && !named,
 		s.only("list"), s.listed(), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
 		return ask(AskList, false)
 	}

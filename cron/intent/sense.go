@@ -137,7 +137,7 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	}
 	if t := s.Tokens[i]; t.Kind == grammar.Mark && best.kind == unknown {
 		best.kind = fill
-		if strings.ContainsAny(t.Text, ",.;:!?，。；：！？") {
+		if strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0 {
 			best.kind = stop
 		}
 	}
@@ -230,6 +230,9 @@ func (s some) mentions() (all []mention) {
 func (s *sense) clauses() (all []some) {
 	c := some{sense: s}
 	for _, m := range append(slices.Clone(s.marks), mark{kind: stop}) {
+		if m.kind != stop && m.from > 0 && s.Tokens[m.from].Gap && s.Tokens[m.from].Kind == grammar.Han && s.Tokens[m.from-1].Kind == grammar.Han && len(c.marks) > 0 {
+			all, c.marks = append(all, c), nil // who writes no comma
+		}
 		if m.kind != stop && m.kind != "break" {
 			c.marks = append(c.marks, m)
 			continue
