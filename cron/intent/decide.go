@@ -1,7 +1,6 @@
 package intent
 
 import (
-	"slices"
 	"strings"
 
 	"magpie/cron/grammar"
@@ -27,8 +26,12 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 		if !ok {
 			continue
 		}
-		if in.Kind == Change && slices.ContainsFunc(append(slices.Clone(clauses[:i]), clauses[i+1:]...), some.changes) {
-			return Intent{}, false // more is said than is understood
+		if in.Kind == Change && in.Op != Undo {
+			for k, other := range clauses {
+				if also, ok := other.wish(all, asked); k != i && other.changes() && (!ok || also.Op != in.Op) {
+					return Intent{}, false // more is said than is understood
+				}
+			}
 		}
 		return in, true
 	}
@@ -38,7 +41,8 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 // changes says that the words may change something: a clause that is not
 // understood and does so makes the others uncertain.
 func (s some) changes() bool {
-	return s.has("op") || s.has("to") || s.has("not", "") || s.has("no-more") || s.has("old") || s.has(length, "later", "earlier") || s.has(remind)
+	return s.op("move", "later", "earlier", "edit", "remove", "pause", "resume", "skip", "snooze", "run", "repeat", "once", "text", "says", "undo") ||
+		s.has("to") && s.has(clock) || s.unwanted() || s.has("old") || s.has(length, "later", "earlier") || s.has(remind)
 }
 
 // wish is what a clause wants.
@@ -133,7 +137,7 @@ func (s some) again() bool {
 	}
 	for _, m := range s.marks { // "five more minutes"
 		if m.kind == length && s.At("more-time", m.from) == m.to {
-			return len(s.marks) < 8 && !s.has("op") && !s.has(name)
+			return !s.has("op")
 		}
 	}
 	return false
@@ -141,7 +145,10 @@ func (s some) again() bool {
 
 // unwanted says that a reminder is not wanted any more.
 func (s some) unwanted() bool {
-	i := max(s.index("not", ""), s.index("no-more"))
+	i := s.index("not", "")
+	if i < 0 {
+		i = s.index("no-more")
+	}
 	if i < 0 {
 		return false
 	}
@@ -159,7 +166,7 @@ func (s some) unwanted() bool {
 	case name, "this", clock, "all", "it":
 		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is"))
 	case "": // 健身不用了
-		return s.has(name) && i > s.index(name)
+		return named && i > 0
 	}
 	return false
 }
@@ -193,7 +200,7 @@ func (s some) deniedOp(arg string) bool {
 
 // pausedFirst: 先暂停，等我说恢复.
 func (s some) pausedFirst() bool {
-	i := s.index("op", "pause")
+	i := s.index("op", "pause", "skip")
 	return i >= 0 && i < s.index("op", "resume")
 }
 
@@ -262,13 +269,13 @@ func (s some) target() string {
 	if best < 0 {
 		return ""
 	}
-	from, end := s.marks[best].from, s.marks[best].to
+	said := s.Cut(s.marks[best].from, s.marks[best].to)
 	for k := best + 1; k < len(s.marks) && (s.marks[k].kind == clock || s.marks[k].kind == fill || s.marks[k].kind == "noun-weak"); k++ {
-		if s.marks[k].kind == clock {
-			end = s.marks[k].to
+		if s.marks[k].kind == clock { // "a daily thing at 6pm"
+			said += " " + s.Cut(s.marks[k].from, s.marks[k].to)
 		}
 	}
-	return s.Cut(from, end)
+	return said
 }
 
 // before is the kind of what stands before the i-th mark.
@@ -285,7 +292,7 @@ func (s some) before(i int) string {
 // "to" and is no time.
 func (s some) text(in *Intent) bool {
 	i := s.index("op", "says")
-	if k := s.index("is"); i < 0 && s.has("old") && k > s.index("old") && !s.has(clock) {
+	if k := s.index("is"); i < 0 && k > s.index("old") && (s.has("old") || s.all().has("correct") && s.has("it")) && !(some{s.sense, s.marks[k:]}).has(clock) {
 		i = k // 不是买牛奶，是买豆浆
 	}
 	if k := s.colon(); i < 0 && k > 0 && s.op("set", "edit", "text") && (some{s.sense, s.marks[:k]}).aimed() {

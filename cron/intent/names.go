@@ -83,7 +83,7 @@ func same(a, b string) bool {
 
 // slip says that a is b with a wrong letter.
 func slip(a, b string) bool {
-	return len(a) >= 4 && len(b) >= 4 && len(a) <= 30 && near.Distance(a, b) <= 1+min(len(b), 9)/9
+	return len(a) >= 5 && len(b) >= 5 && len(a) <= 30 && near.Distance(a, b) <= 1+min(len(b), 9)/9
 }
 
 // mention is a part of a name in a message.

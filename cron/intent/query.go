@@ -23,14 +23,15 @@ func (s some) query() (Intent, bool) {
 		return in, true
 	}
 	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-2) > 0 || s.asks
+	if strange == 0 && s.has("ask", "missed") && !s.has("not", "") && !s.has("to") {
+		return ask(AskMissed, false)
+	}
 	if strange > 0 || s.has("op", "remove", "move", "edit", "skip", "pause", "resume", "snooze", "text", "says") && !s.has("paused") {
 		return Intent{}, false
 	}
 	switch {
 	case s.has("ask", "next-up"), s.asks && s.At("next-one", 0) > 0:
 		return ask(AskNext, false)
-	case s.has("ask", "missed") && !s.has("not"):
-		return ask(AskMissed, false)
 	case s.has("rang") && asks:
 		return ask(AskMissed, false)
 	case s.has("ask", "left"):
@@ -52,6 +53,7 @@ func (s some) query() (Intent, bool) {
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
 		asks && s.has("ask", "what") && s.index("ask", "what") < s.index(remind) && !named,
+		s.has("ask", "list") && s.has("all") && !named && !s.has(clock), s.has("ask", "what") && s.has("noun-weak") && s.has(remind) && !named,
 		s.only("list"), s.listed(), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
 		return ask(AskList, false)
 	}

@@ -39,7 +39,8 @@ type sense struct {
 // sign makes the value of a line of the table of signs.
 func sign(a grammar.Args) any { return mark{kind: a.Word(0), arg: a.Word(1)} }
 
-func newSense(text string, t *grammar.Text, c Context) *sense {
+func newSense(t *grammar.Text, c Context) *sense {
+	text := t.Source
 	s := &sense{Text: t, c: c, names: newNames(nil)}
 	s.asks = strings.ContainsAny(text[max(0, len(text)-6):], "?？") || s.At("question", len(t.Tokens)-1) > 0
 	s.label(false)
@@ -113,7 +114,7 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 		take(mark{kind: place, value: v}, j)
 	}
 	if v, j := s.Match("sign", i); j > 0 {
-		if take(v.(mark), j); best.kind == "to" {
+		if take(v.(mark), j); best.kind == "to" && s.At("filler", i) <= j && (best.arg == "" || s.all().has("op", "text")) {
 			return best // and not "until friday", a bound
 		}
 	}
@@ -178,7 +179,7 @@ func (s some) op(args ...string) bool {
 
 // denied says that a "don't" stands right before the i-th mark.
 func (s some) denied(i int) bool {
-	for i--; i >= 0 && s.marks[i].kind == fill; i-- {
+	for i--; i >= 0 && slices.Contains([]string{fill, "already", "to"}, s.marks[i].kind); i-- {
 	}
 	return i >= 0 && s.marks[i].kind == "not"
 }

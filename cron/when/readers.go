@@ -230,12 +230,13 @@ func runTime(t *grammar.Text, i int) (any, int) {
 func plainTime(t *grammar.Text, i int) (any, int) {
 	s := &sentence{Text: t, order: make([]bool, len(t.Tokens))}
 	g, _ := s.run(i)
-	to := 0
+	to, hour := 0, false
 	for _, p := range g.pieces {
-		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague {
+		apart := hour && p.clock != nil && p.from > to && t.Is(to, ",", "，") // …, and what another clause says
+		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague || apart {
 			break
 		}
-		to = p.to
+		to, hour = p.to, hour || p.clock != nil
 	}
 	return found(grammar.Part{From: i, To: to}, to)
 }
