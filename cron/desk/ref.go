@@ -12,6 +12,7 @@ import (
 
 	"magpie/cron"
 	"magpie/cron/intent"
+	"magpie/cron/when"
 )
 
 // here returns the jobs of the chat in the order of a list: what comes next
@@ -41,6 +42,27 @@ func b2i(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// recurring are the jobs that come as often as words say: "the monthly one".
+func (w Who) recurring(words string, jobs []cron.Job, now time.Time) (found []cron.Job) {
+	p, err := when.Parse(words, now, w.zone())
+	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok && len(unsure.Choices) > 0 {
+		p, err = unsure.Choices[0], nil
+	}
+	first, repeats := p.Next(now)
+	second, again := p.Next(first)
+	if err != nil || !repeats || !again {
+		return nil
+	}
+	for _, j := range jobs {
+		slot := next(j, now)
+		apart := next(j, slot).Sub(slot) - second.Sub(first)
+		if !single(j) && apart.Abs() < second.Sub(first)/5 {
+			found = append(found, j)
+		}
+	}
+	return found
 }
 
 // known returns the jobs that words may be about, with what rang of late.
@@ -120,6 +142,8 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 		found = match(ref.Words, pool)
 	case ref.Clock != "":
 		found = pool
+	case ref.Time != "":
+		found = w.recurring(ref.Time, jobs, now)
 	default:
 		named = false
 		found, err = d.it(ctx, w, again || ref.Rang, pool, rang)

@@ -76,7 +76,7 @@ func (s some) change(asked bool) (Op, Intent) {
 		return "", in
 	case s.op("once"), s.deniedOp("repeat"), s.has("not") && s.repeats() && s.has("this"):
 		return Once, in
-	case (s.op("run") || s.op("ring") && s.has("now")) && !s.has("again") && (refs || s.has("it") || s.has("noun")) && !s.op("remove"), s.has("now") && refs && s.has("ask", "list"):
+	case (s.op("run") || s.op("ring") && s.has("now")) && !s.has("again") && (refs || s.has("it") || s.has("noun") || s.one() != "") && !s.op("remove"), s.has("now") && refs && s.has("ask", "list"):
 		return Run, in
 	case s.op("resume") && !s.pausedFirst(), s.deniedOp("pause"):
 		return Resume, in
@@ -94,7 +94,7 @@ func (s some) change(asked bool) (Op, Intent) {
 	case s.unwanted() && s.soon():
 		in.Maybe = true
 		return Skip, in
-	case s.op("done") && !s.has("not"), s.told() && !s.has("not"):
+	case s.op("done") && !s.has("not") && !s.op("remove"):
 		in.Maybe = true
 		return Done, in
 	case s.unwanted():
@@ -104,6 +104,9 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Skip, in
 	case s.op("remove"):
 		return Remove, in
+	case s.told() && !s.has("not"):
+		in.Maybe = true
+		return Done, in
 	}
 	return s.move(in)
 }
@@ -323,6 +326,9 @@ func (s some) text(in *Intent) bool {
 		return false
 	}
 	end := s.marks[len(s.marks)-1].to
+	if k := s.index("not"); k > i && s.marks[k-1].kind == stop {
+		end = s.marks[k-1].from
+	}
 	for _, kind := range []string{"instead", "old"} {
 		if k := s.index(kind); k > i {
 			end = s.marks[k].from

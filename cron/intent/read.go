@@ -97,10 +97,11 @@ func asks(t *grammar.Text) int {
 
 // frames tries what is not a new reminder.
 func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
-	if t.At("none", 0) > 0 {
+	s := newSense(theGrammar().Read(text), c)
+	if t.At("none", 0) > 0 && !s.all().op("undo") && s.marks[0].kind != "it" {
 		return Intent{}, true
 	}
-	if in, ok := newSense(text, t, c).decide(asked >= 0); ok {
+	if in, ok := s.decide(asked >= 0); ok {
 		if in.unsure(t, asked) {
 			if made := fresh(text, t, c, asked); made.Kind == Create {
 				return made, true
