@@ -76,7 +76,7 @@ func (s some) strong() bool {
 		return false // it may be something to do at that time
 	}
 	strong := func(m mark) bool {
-		return s.At("weak-op", m.from) == 0 && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+		return s.At("weak-op", m.from) != m.to && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
 	}
 	for _, m := range s.marks {
 		if m.kind != fill {
@@ -125,8 +125,8 @@ func (s some) refs() (all []Ref, words string) {
 
 // named is the time by which a reminder is named: the 6pm one, 周五那个.
 func (s some) named(target string) string {
-	for _, m := range s.marks {
-		if said := s.Cut(m.from, m.to); m.kind == clock && said != target {
+	for i, m := range s.marks {
+		if said := s.Cut(m.from, m.to); m.kind == clock && said != target && s.before(i) != "not" && s.before(i) != "old" {
 			return said
 		}
 	}

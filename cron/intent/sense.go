@@ -94,7 +94,11 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 		take(mark{kind: length, arg: map[int]string{1: "later", -1: "earlier", 0: "again"}[d.sign], value: d.Span}, j)
 	}
 	timed := func() {
-		if v, j := s.Match("when", i); j > 0 && (last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not") {
+		v, j := s.Match("when", i)
+		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, j), ",，") {
+			j = k
+		}
+		if j > 0 && (last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not") {
 			take(mark{kind: clock, value: v}, j)
 		}
 	}
