@@ -29,13 +29,15 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
 	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind):
-		in.Ref = readRef(s.Cut(strange[0].From, strange[0].To))
+		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
 	case len(strange) > 0:
 		return Intent{}, false
 	case part.has("paused") && in.Op != Once:
 		in.Ref = Ref{Paused: true}
 	case part.has("end-of-list"):
 		in.Ref = Ref{Number: -1}
+	case part.has("op", "remove-all"):
+		in.Ref = Ref{All: true}
 	case part.has("all") || part.has("nouns") || part.has("rest"):
 		in.Ref = Ref{All: true}
 	case part.one() != "":

@@ -100,10 +100,14 @@ func (s some) change(asked bool) (Op, Intent) {
 	case s.unwanted():
 		in.Maybe = true
 		return Remove, in
+	case s.op("remove-all"):
+		return Remove, in
 	case s.op("remove") && s.soon() && (s.has(name) || s.has(place) || s.has("it")):
 		return Skip, in
 	case s.op("remove"):
 		return Remove, in
+	case s.op("text") && (refs || s.has("it")):
+		return Text, in // and what shall it say?
 	case s.told() && !s.has("not"):
 		in.Maybe = true
 		return Done, in

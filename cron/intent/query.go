@@ -46,7 +46,7 @@ func (s some) query() (Intent, bool) {
 		return ask(AskWhen, true)
 	case s.has("ask", "next") && (asks || s.has("noun") || s.has("noun-weak")):
 		return ask(AskNext, false)
-	case s.has("ask", "when") && (s.has("noun") || s.has("it")):
+	case s.has("ask", "when") && (s.has("noun") || s.has("it")) && !s.has(remind):
 		return ask(AskWhen, true)
 	case named && s.asks && (s.has("noun") || s.has(clock)) && !s.has("op"):
 		return ask(AskWhen, true)

@@ -87,6 +87,10 @@ func together(all []answer) answer {
 				if len(p.And) > 0 {
 					last = p.And[len(p.And)-1]
 				}
+				if q.At.Equal(last.At) && !q.At.IsZero() { // said twice
+					longer = append(longer, p)
+					continue
+				}
 				if len(longer) >= maxReadings || len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At) {
 					continue
 				}
