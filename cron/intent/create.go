@@ -218,14 +218,13 @@ func told(t *grammar.Text, asked int) bool {
 		}
 		return true
 	}
-	start := 0
+	start := asked
+	for start > 0 && !(t.Tokens[start-1].Kind == grammar.Mark && strings.Contains(",;。!?", t.Tokens[start-1].Text)) {
+		start--
+	}
 	for i := range asked {
-		switch k := t.At("refuses", i); {
-		case t.Tokens[i].Kind == grammar.Mark && strings.Contains(",;。!?", t.Tokens[i].Text):
-			start = i + 1
-		case k > 0 && k <= asked && only(start, i) && only(k, asked), t.At("zh-not", i) > 0 && only(t.At("zh-not", i), asked):
-			return true
-		case t.At("zh-if", i) > 0:
+		who, not := t.At("refuses", i), t.At("zh-not", i)
+		if t.At("zh-if", i) > 0 || i >= start && (who > 0 && who <= asked && only(start, i) && only(who, asked) || not > 0 && only(not, asked)) {
 			return true
 		}
 	}

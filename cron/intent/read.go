@@ -41,7 +41,7 @@ func Read(text string, c Context) Intent {
 
 // stated says that a message tells something and asks for nothing.
 func stated(t *grammar.Text, asked int) bool {
-	return t.At("wish", 0) == 0 && (t.At("chat", 0) > 0 || t.At("past-statement", 0) > 0 || t.At("statement", 0) > 0) && (asked < 0 || !leads(t, asked) || t.Tokens[asked].Kind == grammar.Han && !strings.ContainsAny(t.Cut(0, asked), "，,。！!；"))
+	return t.At("wish", 0) == 0 && (t.At("chat", 0) > 0 || t.At("past-statement", 0) > 0 || t.At("statement", 0) > 0) && (asked < 0 || !leads(t, asked) || t.Tokens[asked].Kind == grammar.Han && !onlyTimes(t, asked) && !strings.ContainsAny(t.Cut(0, asked), "，,。！!；"))
 }
 
 // fresh reads a new reminder, where the words may be of one.
