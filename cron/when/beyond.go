@@ -118,18 +118,12 @@ func (s *sentence) leading(g group) int {
 // dangling is where words end that stand between the time and the "to" before
 // what is to be done: "at 5pm Narnia time to call".
 func (s *sentence) dangling(g group) int {
-	if g.from == 0 || !s.order[g.from-1] {
+	if g.from == 0 || !s.order[g.from-1] || s.At("link", g.to) > 0 || s.Num(g.to) >= 0 {
 		return 0
 	}
-	for j := g.to; j < len(s.Tokens) && j < g.to+5; j++ {
-		t := s.Tokens[j]
-		switch {
-		case s.Is(j, "not") || t.Kind == grammar.Number && j == g.to:
-			return 0
-		case s.Is(j, "to") && j > g.to && (s.Is(j-1, "time", "zone") || s.At("number", j-1) == j):
+	for j := g.to + 1; j < g.to+5; j++ {
+		if s.Is(j, "to") && !s.order[j-1] && (s.Is(j-1, "time", "zone") || s.At("number", j-1) == j) {
 			return j
-		case s.order[j] || t.Kind == grammar.Han || t.Kind == grammar.Mark || s.At("link", j) > 0:
-			return 0
 		}
 	}
 	return 0

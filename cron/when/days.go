@@ -87,10 +87,6 @@ var dayActions = map[string]grammar.Action{
 		p.day = &d
 		return p
 	},
-	"day-before-night": func(grammar.Args) any {
-		s := Span{Days: -1}
-		return piece{shift: &s, part: evening, weak: true}
-	},
 	"before":      func(a grammar.Args) any { s := a.Arg(0).(Span).Negative(); return piece{shift: &s} },
 	"before-weak": func(a grammar.Args) any { s := a.Arg(0).(Span).Negative(); return piece{shift: &s, weak: true} },
 	"after":       func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },

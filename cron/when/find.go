@@ -231,20 +231,10 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	if from == to {
 		return all, nil
 	}
-	if s.Tokens[to-1].Kind != grammar.Han {
-		own := slices.ContainsFunc(all, func(g group) bool {
-			return g.from >= from && !g.bound() && s.edge(g) && (g.names()&(hasHour|hasMore) != 0 || g.from > 0 && s.order[g.from-1])
-		})
-		for _, g := range all {
-			if own && g.to <= from && !g.bound() && (s.words(0, g.from) || s.words(g.to, from)) {
-				told = append(told, g)
-			} else {
-				kept = append(kept, g)
-			}
-		}
-		return kept, told
-	}
-	own := slices.ContainsFunc(all, func(g group) bool { return g.from >= from && full(g) })
+	han := s.Tokens[to-1].Kind == grammar.Han
+	own := slices.ContainsFunc(all, func(g group) bool {
+		return g.from >= from && (full(g) && (han || s.edge(g)) || !han && !g.bound() && g.from > 0 && s.order[g.from-1])
+	})
 	var led names // what is said before the words that ask
 	for _, g := range all {
 		if g.from >= from && g.to <= to && !g.bound() {
@@ -253,10 +243,10 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	}
 	for _, g := range all {
 		switch {
-		case led != 0 && g.from >= to && !g.bound() && (led&hasHour != 0 || g.names()&^led == 0) && s.told(to, g): // 三点提醒我跟老师说五点不去了
-		case own && g.to <= from && !g.bound():
+		case han && led != 0 && g.from >= to && !g.bound() && (led&hasHour != 0 || g.names()&^led == 0) && s.told(to, g): // 三点提醒我跟老师说五点不去了
+		case own && g.to <= from && !g.bound() && (han || s.words(0, g.from) || s.words(g.to, from)):
 			told = append(told, g)
-		case !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):
+		case !han || !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):
 			kept = append(kept, g)
 		default: // 等一下，明天三点提醒我
 			for i := g.from; i < g.to; i++ {

@@ -64,6 +64,7 @@ func (b *bag) recurrence(d days, at slot) (Phrase, error) {
 		d.months = strconv.Itoa(int(d.month))
 	}
 	var parts []string
+	at = slices.SortedStableFunc(slices.Values(at), func(s, t tick) int { return s.hours[0]*60 + s.minute - t.hours[0]*60 - t.minute })
 	for _, t := range at {
 		on := d
 		if len(t.hours) > 0 && t.hours[0] >= 24 {

@@ -14,6 +14,8 @@ func (b *bag) repeating() (answer, error) {
 	b.within()
 	r := b.repeat
 	switch {
+	case b.week != nil:
+		return answer{}, invalid("a repetition and one week at once")
 	case r.often > 0:
 		return b.often()
 	case b.limited(window) != nil:
@@ -40,7 +42,7 @@ func (b *bag) repeating() (answer, error) {
 func (b *bag) within() {
 	one := piece{week: b.week}
 	switch often := b.limited(window) != nil || b.repeat.freq == spaced; {
-	case b.week != nil && len(b.days) == 0:
+	case b.week != nil && len(b.days) == 0 && b.repeat.freq != monthly && b.repeat.freq != yearly:
 	case often && len(b.days) == 1 && (b.days[0].kind == inDays || b.days[0].kind == weekday):
 		one, b.days = onDay(b.days[0]), nil
 	default:

@@ -99,9 +99,6 @@ var repeatActions = map[string]grammar.Action{
 	"monthly-work": func(a grammar.Args) any {
 		return repeated(repeat{freq: monthly, nth: a.Num(0, 1), work: true, days: true})
 	},
-	"monthly-lunar": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, lunar: true, numbers: a.Arg(0).([]int)})
-	},
 	"monthly-lunar-one": func(a grammar.Args) any {
 		return repeated(repeat{freq: monthly, lunar: true, numbers: []int{a.Num(0, 1)}})
 	},

@@ -147,8 +147,10 @@ func (s *sentence) tail(i, j int) int {
 		switch {
 		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
 		case t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",;:，；：、-–—"):
-		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "the"):
 		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me
+		case !end && s.At("on", j)+s.At("at", j) > 0 && s.Tokens[j-1].Kind == grammar.Word && !s.Is(j-1, "and", "then"): // turn the lights on at six
+			return j
+		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "the"):
 		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
 		default:
 			return j

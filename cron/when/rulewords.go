@@ -56,7 +56,7 @@ func ruleWords(text string) Text {
 	case !first.Until.IsZero():
 		words = Text{"%s, until %s", "%s，到%s"}.with(words, moment(first.Until, time.UTC))
 	}
-	if first.Interval > 1 {
+	if first.Interval > 1 || r.Start.Equal(r.Start.Truncate(24*time.Hour)) { // it is in UTC
 		words = Text{"%s, from %s", "%s，从%s起"}.with(words, calendar.On(r.Start))
 	}
 	return words

@@ -179,6 +179,9 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	if n < 0 || n > 24 || last.day == nil && last.repeat == nil && !(last.clock != nil && joined) {
 		return piece{}, 0
 	}
+	if v, j := s.Match("dotted-hour", i); j > 0 {
+		return v.(piece), j
+	}
 	more := s.At("and", i+1) > 0 && s.Num(i+2) >= 0 && s.Num(i+2) <= 24
 	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more {
 		return piece{}, 0

@@ -12,7 +12,7 @@ func TestBoundsAreUnderstood(t *testing.T) {
 		{"remind me at 18:00 on 12/24 to sing", "2026-12-24 18:00"},
 		{"remind me 24.12. 18:00 to sing", "2026-12-24 18:00"},
 		{"remind me 24.12.2026 18:00 to sing", "2026-12-24 18:00"},
-		{"remind me tomorrow 8.30 to run", "2026-11-24 09:00"},
+		{"remind me tomorrow 8.30 to run", "? 2026-11-24 08:30 | 2026-11-24 20:30"},
 		{"remind me 10 minutes before my 3pm meeting", "2026-11-23 14:50"},
 		{"remind me an hour before midnight", "2026-11-23 23:00"},
 		{"remind me every first monday of the month at 10am", "rule FREQ=MONTHLY;BYDAY=1MO;BYHOUR=10;BYMINUTE=0"},
