@@ -17,6 +17,9 @@ const chatHelp = "A chat is CHANNEL:CHAT, the channel's name in the configuratio
 func (p *program) cronCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cron", Short: "See, make and change reminders and jobs", Long: "See, make and change reminders and jobs.\n\n" + chatHelp}
 	cmd.AddCommand(p.cronListCommand(), p.cronAddCommand(), p.cronUpdateCommand(), p.cronSnoozeCommand(), p.cronUndoCommand())
+	cmd.AddCommand(p.cronExportCommand(),
+		p.cronSetCommand("move ID TIME", "Give a job another time", `move abcdefgh27 tomorrow at 9:30`, func(in *app.CronInput, text string) { in.Schedule = text }),
+		p.cronSetCommand("rename ID NAME", "Give a job another name for lists", "rename abcdefgh27 Stand-up", func(in *app.CronInput, text string) { in.Name = text }))
 	for _, c := range [][2]string{
 		{"remove", "Remove a job"},
 		{"pause", "Stop a job until it is resumed"},
@@ -58,6 +61,32 @@ func (p *program) cronUpdateCommand() *cobra.Command {
 	f.StringVar(&in.Message, "message", "", "the new text")
 	f.StringVar(&in.Name, "name", "", "the new name for lists")
 	return cmd
+}
+
+// cronSetCommand is cronUpdateCommand for one thing alone.
+func (p *program) cronSetCommand(use, short, example string, set func(in *app.CronInput, text string)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: "  bot cron " + example, Args: wants(2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := app.CronInput{Action: "update", ID: args[0]}
+			set(&in, strings.Join(args[1:], " "))
+			return p.cronChange(cmd.Context(), in)
+		},
+	}
+}
+
+func (p *program) cronExportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "export [CHAT]", Short: "Write the jobs of all chats, or of one, as a calendar file", Args: wants(0, 1),
+		Long:    "Write the jobs of all chats, or of one, as a calendar file (iCalendar) to the standard output.\n\n" + chatHelp,
+		Example: "  bot cron export telegram:1001 >reminders.ics",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.started = true
+			var done app.CronDone
+			err := p.operate(cmd.Context(), "cron.export", app.CronInput{Chat: strings.Join(args, "")}, &done)
+			return p.said(err, "%s", done.Text)
+		},
+	}
 }
 
 func (p *program) cronSnoozeCommand() *cobra.Command {

@@ -181,7 +181,7 @@ func (d *Desk) undoing(ctx context.Context, w Who, id, seed string) (*deed, erro
 	var later []string
 	for _, c := range slices.Backward(all) {
 		theirs := c.By == w.person() || w.Admin
-		if d.jobs.Now().Sub(c.At) > undoFor || id == "" && !theirs || id != "" && id != c.ID {
+		if d.jobs.Now().Sub(c.At) > undoFor || id == "" && c.By != w.person() || id != "" && id != c.ID {
 			later = append(later, c.ids()...)
 			continue
 		}

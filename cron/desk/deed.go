@@ -67,7 +67,10 @@ func (d *Desk) creating(w Who, in intent.Intent, seed string) (*deed, error) {
 		if in.Task {
 			j.Mode = cron.Agent
 		}
-		made.Steps = append(made.Steps, step{Do: "add", Job: j})
+		twice := func(s step) bool { return s.Job.Schedule == j.Schedule && s.Job.Message == j.Message }
+		if !slices.ContainsFunc(made.Steps, twice) { // "at 8 and at 8"
+			made.Steps = append(made.Steps, step{Do: "add", Job: j})
+		}
 	}
 	switch n := len(made.Steps); {
 	case n == 0:

@@ -3,7 +3,6 @@ package desk_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,7 +154,10 @@ func TestNothing(t *testing.T) {
 				t.Errorf("%q: %+v", press, said)
 			}
 		}
-		long := intent.Intent{Kind: intent.Create, Text: strings.Repeat("长", cron.MaxMessage), Times: slices.Repeat([]when.Phrase{{Every: time.Hour}}, 9)}
+		long := intent.Intent{Kind: intent.Create, Text: strings.Repeat("长", cron.MaxMessage)}
+		for n := range 9 {
+			long.Times = append(long.Times, when.Phrase{Every: time.Duration(n+1) * time.Hour})
+		}
 		_, err = w.Do(t.Context(), w.ann, long, desk.Message{Key: "long"})
 		if r := new(desk.Refusal); !errors.As(err, &r) || !strings.Contains(r.Text, "8000") {
 			t.Errorf("too much text: %.100v", err)

@@ -39,6 +39,7 @@ type Message struct {
 	Command bool   // behind a command: it asks for a reminder even without "remind me"
 	Task    bool   // what it makes is work for the agent
 	Answer  bool   // it counts only as the answer to the open question
+	Alone   bool   // nobody is there to be asked: a question is a refusal
 }
 
 // errNothing: the message wants nothing of the reminders.
@@ -57,7 +58,13 @@ func (d *Desk) Say(ctx context.Context, w Who, m Message) (said Said, mine bool,
 
 // Do carries out an intent. What cannot be is a *Refusal.
 func (d *Desk) Do(ctx context.Context, w Who, in intent.Intent, m Message) (Said, error) {
-	return d.once(ctx, w, m.Key, func(seed string) (*deed, Said, error) { return d.meet(ctx, wish{w, in, m}, seed) })
+	return d.once(ctx, w, m.Key, func(seed string) (*deed, Said, error) {
+		todo, said, err := d.meet(ctx, wish{w, in, m}, seed)
+		if q, asks := errors.AsType[*question](err); asks && m.Alone {
+			err = &Refusal{Kind: Unsure, Text: w.prompt(*q).Text}
+		}
+		return todo, said, err
+	})
 }
 
 // meet turns an intent into what is to be done, or into an answer.

@@ -63,3 +63,50 @@ func TestWordsOfChanges(t *testing.T) {
 		}
 	})
 }
+
+// Where nobody can answer, as in a shell, a question is an error, and the chat
+// hears nothing of it.
+func TestNobodyIsAsked(t *testing.T) {
+	w := newWorld(t, "en")
+	before := w.seen(t)
+	later := change(intent.Move, intent.Ref{Words: w.known["team"].ID})
+	later.Shift.Exact = time.Hour
+	for _, in := range []intent.Intent{later, change(intent.Skip, intent.Ref{Words: w.known["milk"].ID}), change(intent.Remove, intent.Ref{All: true})} {
+		var r *desk.Refusal
+		if said, err := w.Do(t.Context(), w.ann, in, desk.Message{Alone: true}); !errors.As(err, &r) || r.Kind != desk.Unsure {
+			t.Errorf("%s: %+v, %v", in.Op, said, err)
+		}
+	}
+	if got := difference(before, w.seen(t)); len(got) != 0 {
+		t.Errorf("there is %q", got)
+	}
+}
+
+// Undo takes back what the asker did, also when an admin asks: what somebody
+// else did has a button of its own.
+func TestUndoIsOfTheAsker(t *testing.T) {
+	w := newWorld(t, "en")
+	said := w.do(t, change(intent.Remove, intent.Ref{Words: w.known["milk"].ID}), desk.Message{})
+	admin := w.ann
+	admin.Sender.ID, admin.Admin = "cat", true
+	var r *desk.Refusal
+	if got, err := w.Do(t.Context(), admin, change(intent.Undo, intent.Ref{}), desk.Message{}); !errors.As(err, &r) {
+		t.Errorf("the admin undoes %+v, %v", got, err)
+	}
+	if got, err := w.Press(t.Context(), admin, said.Buttons[0][0].Press, ""); err != nil || !strings.Contains(got.Text, "buy milk") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, there := w.get(t, "milk"); !there {
+		t.Error("milk is gone")
+	}
+}
+
+// The same time said twice is one reminder.
+func TestSaidTwice(t *testing.T) {
+	w := newWorld(t, "en")
+	six := when.Phrase{At: onClock(w.now, 18), Zone: w.ann.Zone}
+	said := w.do(t, intent.Intent{Kind: intent.Create, Text: "tea", Times: []when.Phrase{six, six}}, desk.Message{})
+	if len(said.Jobs) != 1 || !strings.HasPrefix(said.Text, "OK, today at 18:00") {
+		t.Errorf("%+v", said)
+	}
+}

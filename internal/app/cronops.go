@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"magpie/agent/settings"
 	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
+	"magpie/cron/ics"
 	"magpie/cron/intent"
 	"magpie/tools/remind"
 )
@@ -125,6 +127,25 @@ func cronList(ctx context.Context, s state, raw json.RawMessage) (any, error) {
 	return out, nil
 }
 
+// cronExport writes the jobs of a chat, or of all, as a calendar file.
+func cronExport(ctx context.Context, s state, raw json.RawMessage) (any, error) {
+	all, err := cronList(ctx, s, raw)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []cron.Job
+	for _, j := range all.(CronJobs).Jobs {
+		jobs = append(jobs, j.Job)
+	}
+	var file strings.Builder
+	if err := ics.Write(&file, jobs, time.Now()); errors.Is(err, ics.ErrEmpty) {
+		return nil, errors.New("there are no jobs")
+	} else if err != nil {
+		return nil, err
+	}
+	return CronDone{Text: file.String()}, nil
+}
+
 func shownJob(words *desk.Desk, w desk.Who, j cron.Job) CronJob {
 	return CronJob{Job: j, Chat: j.Addr.Channel + ":" + j.Addr.Chat, Shown: words.Show(w, j)}
 }
@@ -175,7 +196,7 @@ func cronChange(ctx context.Context, s state, raw json.RawMessage) (any, error) 
 		if err != nil {
 			return nil, err
 		}
-		said, err := words.Do(ctx, s.whoIn(ctx, a), intent.Intent{Kind: intent.Change, Op: intent.Undo}, desk.Message{})
+		said, err := words.Do(ctx, s.whoIn(ctx, a), intent.Intent{Kind: intent.Change, Op: intent.Undo}, desk.Message{Alone: true})
 		return CronDone{Text: said.Text}, err
 	}
 	j, err := jobs.Find(ctx, in.ID)
@@ -192,7 +213,7 @@ func cronChange(ctx context.Context, s state, raw json.RawMessage) (any, error) 
 	var done CronDone
 	for _, change := range changes {
 		change.Kind, change.Ref = intent.Change, intent.Ref{Words: j.ID}
-		said, err := words.Do(ctx, w, change, desk.Message{})
+		said, err := words.Do(ctx, w, change, desk.Message{Alone: true})
 		if err != nil {
 			return nil, err
 		}

@@ -55,6 +55,7 @@ func ops() map[string]op {
 		"audit.verify":  verifyAudit,
 		"cron.add":      cronAdd,
 		"cron.change":   cronChange,
+		"cron.export":   cronExport,
 		"cron.list":     cronList,
 		"mcp.list":      mcpList,
 		"dlq.drop":      eachLetter(dropLetter),

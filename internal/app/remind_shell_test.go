@@ -65,6 +65,14 @@ func TestRemindFromTheShell(t *testing.T) {
 	w.command(path, 0, "take the pills", "cron", "skip", pills)
 	w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
 	w.command(path, 1, "nothing to change", "cron", "update", pills)
+	w.command(path, 0, "20:15", "cron", "move", pills, "every", "day", "at", "20:15")
+	w.command(path, 0, "Evening", "cron", "rename", pills, "Evening", "pills")
+	for range 2 {
+		w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
+	}
+	w.command(path, 0, "SUMMARY:take the pills", "cron", "export", "telegram:1001")
+	w.command(path, 1, "there are no jobs", "cron", "export", "telegram:1002")
+	w.command(path, 1, "Only the next time, or always?", "cron", "move", pills, "an hour later") // nobody is asked in the chat
 	w.command(path, 1, "undo", "cron", "undo", "telegram:1002")
 	if j := w.listed(path)[0]; j.Schedule.Cron != "0 9 * * *" || j.Message != "take the pills" {
 		t.Errorf("job %+v", j)
