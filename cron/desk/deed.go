@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (d *Desk) creating(w Who, in intent.Intent, seed string) (*deed, error) {
 			return nil, err
 		}
 		j := w.job("", in.Text, p, cron.Notify)
-		j.Nag = in.Nag
+		j.Nag = cmp.Or(in.Nag, p.Nag)
 		if j.Message == "" || p.Rest != "" && len(in.Times) > 1 {
 			j.Message = p.Rest // each of several has its own
 		}

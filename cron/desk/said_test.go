@@ -110,3 +110,12 @@ func TestSaidTwice(t *testing.T) {
 		t.Errorf("%+v", said)
 	}
 }
+
+// "until I say done" is heard wherever a time is given in words.
+func TestNagOfASchedule(t *testing.T) {
+	w := newWorld(t, "en")
+	said, err := w.Make(t.Context(), w.ann, desk.Ask{Schedule: "every 5 minutes until I say done", Message: "take the pill"})
+	if err != nil || len(said.Jobs) != 1 || said.Jobs[0].Nag != 5*time.Minute || !strings.Contains(said.Text, "until you say done") {
+		t.Errorf("%+v, %v", said, err)
+	}
+}

@@ -79,10 +79,13 @@ func TestCallsOfModels(t *testing.T) {
 		return with(change(intent.Snooze, rang), func(in *intent.Intent) { in.Shift.Exact = d })
 	}
 	for args, want := range map[string][]intent.Intent{
-		`{"action":"list"}`: list, `{"action":"show"}`: list, `{"operation":" LIST "}`: list, `{"action":"list","job_id":null,"schedule":"","every_seconds":null}`: list, `{"action":"list_reminders"}`: nil,
+		`{"action":"list"}`: list, `{"action":"show"}`: list, `{"operation":" LIST "}`: list, `{"action":"list","job_id":null,"schedule":"","every_seconds":null}`: list, `{"action":"list_reminders"}`: list, `{"action":"list_all"}`: list, `{"action":"列表"}`: list,
 		`{"action":"remove","job_id":"2"}`: {change(intent.Remove, two)}, `{"action":"delete","id":2}`: {change(intent.Remove, two)},
 		`{"action":"cancel","reminder_id":"#2"}`: {change(intent.Remove, two)}, `{"action":"delete_reminder","job":"\"milk\""}`: {change(intent.Remove, milk)},
-		`{"action":"remove","job_id":"all"}`: {change(intent.Remove, intent.Ref{All: true})}, `{"action":"删除","job_id":"2"}`: nil,
+		`{"action":"remove","job_id":"all"}`: {change(intent.Remove, intent.Ref{All: true})}, `{"action":"删除","job_id":"2"}`: {change(intent.Remove, two)}, `{"action":"fly","job_id":"2"}`: nil,
+		`{"action":"delete_all_reminders"}`: {change(intent.Remove, intent.Ref{All: true})}, `{"action":"pause_all"}`: {change(intent.Pause, intent.Ref{All: true})},
+		`{"action":"remove","job_ids":[1,3]}`: {change(intent.Remove, intent.Ref{Words: "1, 3"})}, `{"action":"remove","job_id":["milk","gym"]}`: {change(intent.Remove, intent.Ref{Words: "milk, gym"})},
+		`{"action":"pause","job_id":"the second one"}`: {change(intent.Pause, two)}, `{"action":"pause","job_id":"第2个"}`: {change(intent.Pause, two)},
 		`{"action":"pause","job_id":"it"}`: {change(intent.Pause, intent.Ref{Last: true})}, `{"action":"resume","job_id":"milk"}`: {change(intent.Resume, milk)},
 		`{"action":"skip","job_id":2}`: {change(intent.Skip, two)}, `{"action":"run_now","job_id":2}`: {change(intent.Run, two)},
 		`{"action":"undo"}`: {change(intent.Undo, intent.Ref{})}, `{"action":"done"}`: {change(intent.Done, intent.Ref{})}, `{"action":"complete","job_id":"milk"}`: {change(intent.Done, milk)},
@@ -292,6 +295,9 @@ func TestJudgedCalls(t *testing.T) {
 		{"tomorrow at 8 I run", `{"action":"add","message":"run","at":"2026-11-24T20:00"}`, "", []string{"made", "tell them the date and the weekday: Tue 2026-11-24 20:00"}},
 		{"tomorrow at 8 I run", `{"action":"add","message":"run","at":"2026-11-24T21:00"}`, tools.InvalidArgs, []string{"08:00", " or ", "20:00"}},
 		{"erinnere mich morgen um acht", `{"action":"add","message":"run","at":"2026-11-24T08:00"}`, "", []string{"made", "Tue 2026-11-24 08:00"}},
+		{"keep reminding me every 5 minutes until I say done to take the pill", `{"action":"add","message":"pill","schedule":"every 5 minutes until I say done"}`, "", []string{"made"}},
+		{"keep reminding me every 5 minutes until I say done to take the pill", `{"action":"add","message":"pill","schedule":"every 5 minutes"}`, tools.InvalidArgs, []string{"every 5 minutes until I say done"}},
+		{"9点提醒我吃药，每5分钟一次直到我完成", `{"action":"add","message":"吃药","schedule":"每5分钟提醒我直到我说完成"}`, "", []string{"made"}},
 		{"wake me up in 30 minutes", `{"action":"snooze","schedule":"30 minutes"}`, "", []string{"done"}},
 		{"wake me up in 30 minutes", `{"action":"snooze","schedule":"2 hours"}`, tools.InvalidArgs, []string{"11:00", "12:30"}},
 		{"wake me up at 11:15", `{"action":"snooze","schedule":"at 11:30"}`, tools.InvalidArgs, []string{"11:15", "11:30"}},

@@ -3,6 +3,7 @@ package remind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func isRelative(text string, p when.Phrase, now time.Time, zone *time.Location) 
 func same(a, b when.Phrase, now time.Time, slack time.Duration) bool {
 	switch {
 	case !a.At.IsZero() && !b.At.IsZero():
-		return a.At.Sub(b.At).Abs() <= max(slack, time.Minute-1)
+		return a.Nag == b.Nag && a.At.Sub(b.At).Abs() <= max(slack, time.Minute-1)
 	case !a.At.IsZero() || !b.At.IsZero():
 		return false
 	case a.Every > 0 && b.Every > 0:
@@ -157,11 +158,15 @@ func (a asking) verdict(v verdict, got, allowed []when.Phrase) (note string, err
 	return "the person did not say this time in words that can be checked; tell them the date and the weekday: " + wordsOf(got, " and "), nil
 }
 
-// wordsOf writes times with date, weekday and zone.
+// wordsOf writes times with date, weekday and zone, and how they nag.
 func wordsOf(all []when.Phrase, between string) string {
 	var words []string
 	for _, p := range all {
-		words = append(words, when.Words(p, "en"))
+		text := when.Words(p, "en")
+		if p.Nag > 0 {
+			text += fmt.Sprintf(", every %d minutes until I say done", int(p.Nag.Minutes()))
+		}
+		words = append(words, text)
 	}
 	return strings.Join(words, between)
 }

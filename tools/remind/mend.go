@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 // otherNames are the parameters as models call them besides.
 func otherNames() map[string]string {
 	return map[string]string{
-		"id": "job_id", "job": "job_id", "reminder": "job_id", "reminder_id": "job_id", "task_id": "job_id", "number": "job_id", "ref": "job_id", "which": "job_id",
+		"id": "job_id", "job": "job_id", "reminder": "job_id", "reminder_id": "job_id", "task_id": "job_id", "number": "job_id", "ref": "job_id", "job_ids": "job_id", "ids": "job_id", "which": "job_id",
 		"text": "message", "content": "message", "task": "message", "reminder_text": "message", "new_message": "message", "new_text": "message", "description": "message", "prompt": "message",
 		"title": "name", "new_name": "name", "label": "name",
 		"when": "schedule", "time": "schedule", "new_time": "schedule", "new_schedule": "schedule", "datetime": "schedule", "date": "schedule", "delay": "schedule", "duration": "schedule", "in": "schedule", "until": "schedule",
@@ -31,9 +32,10 @@ func otherNames() map[string]string {
 func actions() map[string]string {
 	other := map[string]string{}
 	for action, names := range map[string]string{
-		"add": "create new set schedule remind make insert", "list": "show get ls view query read all", "update": "edit change modify move reschedule rename replace set_time",
-		"remove": "delete cancel rm del clear drop", "pause": "stop suspend disable hold", "resume": "continue unpause enable start restart",
-		"skip": "skip_next", "snooze": "postpone delay later remind_later", "done": "complete finish ack acknowledge dismiss check", "undo": "revert restore", "run": "trigger execute now run_now fire",
+		"add": "create new set schedule remind make insert 添加 创建 新建 设置 提醒", "list": "show get ls view query read all 列表 查看 查询 列出",
+		"update": "edit change modify move reschedule rename replace set_time 修改 更改 更新 改时间",
+		"remove": "delete cancel rm del clear drop 删除 取消 清空", "pause": "stop suspend disable hold 暂停", "resume": "continue unpause enable start restart 恢复",
+		"skip": "skip_next 跳过", "snooze": "postpone delay later remind_later 推迟 延后", "done": "complete finish ack acknowledge dismiss check 完成", "undo": "revert restore 撤销", "run": "trigger execute now run_now fire 执行",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			other[name] = action
@@ -63,6 +65,13 @@ func mend(args map[string]any) {
 		}
 	}
 	mendAction(args)
+	if all, several := args["job_id"].([]any); several && args["action"] != "list" {
+		var named []string
+		for _, one := range all {
+			named = append(named, fmt.Sprint(one))
+		}
+		args["job_id"] = strings.Join(named, ", ")
+	}
 	if args["action"] == "say" { // no model is offered it; said says what is meant
 		args["action"], args["said"] = "list", cmp.Or(args["said"], args["message"], "")
 		delete(args, "message")
@@ -95,7 +104,12 @@ func mendAction(args map[string]any) {
 	switch {
 	case ok:
 		text = strings.ToLower(strings.TrimSpace(text))
-		text = strings.TrimSuffix(strings.TrimSuffix(text, "_reminder"), "_job")
+		text = ofWhat.ReplaceAllString(text, "")
+		if bare, all := strings.CutSuffix(text, "_all"); all {
+			if text = bare; args["job_id"] == nil && bare != "list" {
+				args["job_id"] = "all"
+			}
+		}
 		if action, known := actions()[text]; known {
 			text = action
 		}
@@ -104,6 +118,9 @@ func mendAction(args map[string]any) {
 		args["action"] = "add"
 	}
 }
+
+// ofWhat is behind an action what it is done to.
+var ofWhat = regexp.MustCompile(`_(?:reminder|job|task|alarm)s?$`)
 
 // maxAt is the longest at, in bytes.
 const maxAt = 200

@@ -61,10 +61,10 @@ type Options struct {
 
 type cronIn struct {
 	Action       string `json:"action" jsonschema:"What to do." rule:"enum=add|list|update|remove|pause|resume|skip|snooze|done|undo|run"`
-	JobID        string `json:"job_id,omitempty" jsonschema:"Which one: its number in the list, or words of its text. all for remove, pause and resume. Not for add, list and undo; snooze and done without it mean the one that rang." rule:"maxlen=200"`
+	JobID        string `json:"job_id,omitempty" jsonschema:"Which one: its number in the list, or words of its text; several as 1, 3; all for remove, pause and resume. Not for add, list and undo; snooze and done without it mean the one that rang." rule:"maxlen=200"`
 	Message      string `json:"message,omitempty" jsonschema:"What to say then (mode agent: what to do), without the time. For add, and for update when it changes."`
 	Name         string `json:"name,omitempty" jsonschema:"A short name for the list."`
-	Schedule     string `json:"schedule,omitempty" jsonschema:"When, in English or Chinese, as the person said it: in 20 minutes, tomorrow at 3pm, every weekday at 09:00, 每周一上午九点. For snooze: 10 minutes." rule:"maxlen=2000"`
+	Schedule     string `json:"schedule,omitempty" jsonschema:"When, in English or Chinese, as the person said it: in 20 minutes, tomorrow at 3pm, every weekday at 09:00, every 5 minutes until I say done, 每周一上午九点. For snooze: 10 minutes." rule:"maxlen=2000"`
 	At           string `json:"at,omitempty" jsonschema:"When, once, in place of schedule: an ISO time, with or without a zone, as 2026-11-24T15:00." rule:"maxlen=200"`
 	CronExpr     string `json:"cron_expr,omitempty" jsonschema:"When, again and again, in place of schedule: a cron expression of 5 fields (minute hour day month weekday), or 6 with seconds first, or @daily and its like." rule:"maxlen=200"`
 	EverySeconds int    `json:"every_seconds,omitempty" jsonschema:"When, again and again, in place of schedule: so many seconds apart, counted from now." rule:"min=10,max=316224000"`
