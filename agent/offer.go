@@ -24,6 +24,7 @@ func (t *turn) heard() tools.Heard {
 		if d.Forwarded { // others have written it
 			continue
 		}
+		h.Named = append(h.Named, d.Named...)
 		lines = append(lines, d.Text)
 		for _, a := range d.Attachments {
 			if spoken(a) {

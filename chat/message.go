@@ -101,6 +101,7 @@ type Inbound struct {
 	Press       *Press       `json:"press,omitempty"`
 	Direct      bool         `json:"direct,omitempty"`    // a private chat
 	Mentioned   bool         `json:"mentioned,omitempty"` // the bot was addressed: mention, reply to it, or command
+	Named       []Sender     `json:"named,omitempty"`     // the others that the text mentions, each as "@" and the name; not the bot
 	Edited      bool         `json:"edited,omitempty"`    // a changed version of an earlier message
 	Forwarded   bool         `json:"forwarded,omitempty"` // the sender passes on what others have written
 	Happening   Happening    `json:"happening,omitempty"` // set: no message but news of the chat

@@ -92,6 +92,7 @@ type Heard struct {
 	// replies to; "" none.
 	Reply   string
 	Files   []chat.Attachment // that came with them
+	Named   []chat.Sender     // whom they mention, each as "@" and the name
 	Tainted bool              // the turn has read text from outside, or follows one that has
 }
 

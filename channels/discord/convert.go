@@ -43,6 +43,11 @@ func (d *Discord) inbound(m *message, where place, own *roles) chat.Inbound {
 		ReplyTo: d.quoted(m, own), Direct: where.Guild == "", Mentioned: mentioned,
 		Forwarded: m.isForward(),
 	}
+	for i := range m.Mentions {
+		if who := &m.Mentions[i]; who.ID != me.ID {
+			in.Named = append(in.Named, who.sender(who.Member))
+		}
+	}
 	if in.ReplyTo != nil && in.ReplyTo.Mine {
 		in.Mentioned = true
 	}

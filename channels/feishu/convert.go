@@ -80,6 +80,11 @@ func (f *Feishu) message(r *received) event {
 		MessageID: m.ID, Text: text, Attachments: said.files,
 		Direct: m.ChatType == "p2p", Mentioned: mentioned, Forwarded: m.Kind == "merge_forward",
 	}
+	for _, who := range m.Mentions {
+		if id := string(who.ID); id != "" && id != me.OpenID {
+			in.Named = append(in.Named, chat.Sender{ID: id, Name: who.Name})
+		}
+	}
 	if m.Parent != "" && m.Parent != in.Addr.Thread {
 		in.ReplyTo = &chat.Quote{ID: m.Parent}
 	}

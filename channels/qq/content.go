@@ -52,6 +52,9 @@ func (q *QQ) readText(in *chat.Inbound, m *message) {
 	in.Mentioned = in.Mentioned || called
 	for _, who := range m.Mentions {
 		in.Mentioned = in.Mentioned || who.Me && who.Scope != "all"
+		if name := cmp.Or(who.Nick, who.Name); !who.Me && name != "" {
+			in.Named = append(in.Named, chat.Sender{ID: cmp.Or(who.Member, who.ID), Name: name})
+		}
 	}
 	in.Text = m.Card.say(text)
 	if in.Text == "" && len(m.Attachments) == 0 {

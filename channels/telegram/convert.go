@@ -109,7 +109,7 @@ func (t *Telegram) inbound(m *message, w words) *chat.Inbound {
 		},
 		Origin: chat.FromPerson, From: m.sender(), MessageID: strconv.FormatInt(m.ID, 10),
 		Text: m.describe(w.text), Attachments: m.attachments(),
-		ReplyTo: m.quoted(me), Direct: m.Chat.private(), Mentioned: w.mentioned,
+		ReplyTo: m.quoted(me), Direct: m.Chat.private(), Mentioned: w.mentioned, Named: w.named,
 		Forwarded: m.forwardedFrom() != "",
 	}
 	if q := in.ReplyTo; q != nil && q.Mine && q.ID != "" { // not what the bot has said elsewhere

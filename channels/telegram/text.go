@@ -12,6 +12,7 @@ type words struct {
 	text      string // CommonMark, the bot's mention taken out
 	mentioned bool
 	foreign   bool // a command for another bot
+	named     []chat.Sender
 }
 
 // readText turns a text with entities into CommonMark, so that code and links
@@ -41,6 +42,10 @@ func readText(text string, entities []entity, me *user) words {
 			e.Type == "text_mention" && e.User != nil && e.User.ID == me.ID:
 			w.mentioned = true
 			p.cutWord(from, to)
+		case e.Type == "text_mention" && e.User != nil:
+			who := e.User.sender()
+			who.Name = strings.TrimPrefix(word, "@") // as it stands in the text
+			w.named = append(w.named, who)
 		default:
 			p.format(e, word)
 		}

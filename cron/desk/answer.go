@@ -76,6 +76,7 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 			return d.choose(ctx, w, q, i, seed)
 		}
 	}
+	m = w.forWhom(m)
 	var failed error
 	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
 		all, failed = d.known(ctx, w)
@@ -89,13 +90,15 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		var reply intent.Intent
 		if reply, answers = d.reply(w, q, m, c); answers {
 			in, m.Reply = reply, ""
-			m.Task = m.Task || q.Message.Task
+			m.Task, m.For, m.Calls = m.Task || q.Message.Task, q.Message.For, q.Message.Calls
 		}
 	}
 	if m.Answer && !answers {
 		return nil, Said{}, errNothing
 	}
-	in.Task = in.Task || m.Task
+	if in.Task = in.Task || m.Task; m.Calls != "" && (in.Kind == intent.Create || in.Kind == intent.Ask && in.Op == "") {
+		in.Text = strings.TrimSpace(m.Calls + " " + in.Text)
+	}
 	switch {
 	case in.Kind == intent.None && m.Command:
 		return nil, Said{}, when.ErrNone

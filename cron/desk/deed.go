@@ -48,14 +48,15 @@ type wish struct {
 const maxDeed = 200_000
 
 // creating makes a job for each time.
-func (d *Desk) creating(w Who, in intent.Intent, seed string) (*deed, error) {
+func (d *Desk) creating(w wish, seed string) (*deed, error) {
+	in := w.in
 	made := &deed{Seed: seed}
 	for _, p := range in.Times {
 		if err := w.tooOften(p, d.jobs.Now()); err != nil {
 			return nil, err
 		}
 		j := w.job("", in.Text, p, cron.Notify)
-		j.Nag = cmp.Or(in.Nag, p.Nag)
+		j.For, j.Nag = w.m.For, cmp.Or(in.Nag, p.Nag)
 		if j.Message == "" || p.Rest != "" && len(in.Times) > 1 {
 			j.Message = p.Rest // each of several has its own
 		}

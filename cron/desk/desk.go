@@ -68,12 +68,13 @@ type Ask struct {
 	Message  string
 	Name     string
 	Every    time.Duration
-	Cron     string // an expression
-	At       string // a single time
-	Schedule string // a time in any of these forms, or in words
-	Zone     string // as when.Zone reads it; "" = that of the chat
-	Mode     string // "", "notify" or "agent"
-	Misfire  string // as cron.ParseMisfire reads it
+	Cron     string      // an expression
+	At       string      // a single time
+	Schedule string      // a time in any of these forms, or in words
+	Zone     string      // as when.Zone reads it; "" = that of the chat
+	Mode     string      // "", "notify" or "agent"
+	Misfire  string      // as cron.ParseMisfire reads it
+	For      cron.Person // whose reminder it is; nobody: that of who asks
 	// Key tells requests apart: the same one again, as after a crash, is the
 	// same job. "" = every request is a new one.
 	Key string
@@ -123,7 +124,7 @@ func (d *Desk) Make(ctx context.Context, w Who, a Ask) (Said, error) {
 		if err != nil {
 			return nil, Said{}, err
 		}
-		made, err := d.creating(w, intent.Intent{Times: phrases, Text: message}, seed)
+		made, err := d.creating(wish{w, intent.Intent{Times: phrases, Text: message}, Message{For: a.For}}, seed)
 		if err != nil {
 			return nil, Said{}, err
 		}

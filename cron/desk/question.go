@@ -132,7 +132,7 @@ func (d *Desk) missing(ctx context.Context, w wish, seed string) error {
 			one := in
 			one.Times, one.Task = []when.Phrase{c}, q.Message.Task
 			var err error
-			if todo, err = d.creating(w.Who, one, seed); err != nil {
+			if todo, err = d.creating(wish{w.Who, one, w.m}, seed); err != nil {
 				return err
 			}
 		}

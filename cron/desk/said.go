@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 	"magpie/cron/when"
@@ -34,12 +35,15 @@ type Message struct {
 	// Key is the same for a message that is handled again after a crash: it
 	// changes nothing twice, and is answered the same.
 	Key     string
-	Reply   string // id of the job whose confirmation or reminder it replies to; ""
-	Prefix  string // as Ask.Prefix
-	Command bool   // behind a command: it asks for a reminder even without "remind me"
-	Task    bool   // what it makes is work for the agent
-	Answer  bool   // it counts only as the answer to the open question
-	Alone   bool   // nobody is there to be asked: a question is a refusal
+	Reply   string        // id of the job whose confirmation or reminder it replies to; ""
+	Prefix  string        // as Ask.Prefix
+	Command bool          // behind a command: it asks for a reminder even without "remind me"
+	Task    bool          // what it makes is work for the agent
+	Answer  bool          // it counts only as the answer to the open question
+	Named   []chat.Sender // whom it mentions
+	For     cron.Person   // whose reminder it makes; nobody: that of who asks
+	Calls   string        // the name that stands before what it makes
+	Alone   bool          // nobody is there to be asked: a question is a refusal
 }
 
 // errNothing: the message wants nothing of the reminders.
@@ -71,7 +75,7 @@ func (d *Desk) Do(ctx context.Context, w Who, in intent.Intent, m Message) (Said
 func (d *Desk) meet(ctx context.Context, w wish, seed string) (*deed, Said, error) {
 	switch in := w.in; {
 	case in.Kind == intent.Create:
-		made, err := d.creating(w.Who, in, seed)
+		made, err := d.creating(w, seed)
 		return made, Said{}, err
 	case in.Kind == intent.Query:
 		said, err := d.query(ctx, w)

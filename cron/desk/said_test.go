@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
 	"magpie/cron/intent"
@@ -118,4 +119,81 @@ func TestNagOfASchedule(t *testing.T) {
 	if err != nil || len(said.Jobs) != 1 || said.Jobs[0].Nag != 5*time.Minute || !strings.Contains(said.Text, "until you say done") {
 		t.Errorf("%+v, %v", said, err)
 	}
+}
+
+// Whom a message in a group is about.
+func TestWhom(t *testing.T) {
+	bob, wang := chat.Sender{ID: "7", Name: "Bob"}, chat.Sender{ID: "8", Name: "小王", Username: "xw"}
+	for _, c := range []struct {
+		text    string
+		command bool
+		plain   string
+		who     string
+		at      string
+	}{
+		{"remind @Bob tomorrow at 9am to call", false, "remind me tomorrow at 9am to call", "7", ""},
+		{"please remind Bob to call", false, "please remind me to call", "7", ""},
+		{"明天早上9点提醒@小王 交报告", false, "明天早上9点提醒我交报告", "8", ""},
+		{"提醒一下 @xw 明天早上9点交报告", false, "提醒我明天早上9点交报告", "8", ""},
+		{"@Bob tomorrow at 9am stand-up", true, "tomorrow at 9am stand-up", "7", ""},
+		{"@Bob tomorrow at 9am stand-up", false, "", "", ""},
+		{"remind @eve tomorrow at 9am to call", false, "remind me tomorrow at 9am to call", "", "@eve"},
+		{"remind Bobby tomorrow", false, "", "", ""},
+		{"remind me tomorrow to call @Bob", false, "", "", ""},
+		{"remind me to ping @Bob tomorrow", false, "", "", ""},
+		{"ping @Bob tomorrow", true, "", "", ""},
+		{strings.Repeat("remind ", 500) + "@Bob", false, "", "", ""},
+		{"", true, "", "", ""},
+	} {
+		plain, who, at := desk.Whom(c.text, []chat.Sender{bob, wang, {}}, c.command)
+		if c.plain == "" {
+			c.plain = c.text
+		}
+		if plain != c.plain || who.ID != c.who || at != c.at {
+			t.Errorf("%.50q: %.50q, %+v, %q", c.text, plain, who, at)
+		}
+	}
+}
+
+// A reminder for somebody else of a group is theirs and its maker's; both may
+// change it, and others are told whose it is.
+func TestForSomebody(t *testing.T) {
+	langs(t, func(t *testing.T, lang string) {
+		f := newFixture(t)
+		d := desk.New(f.jobs, f.notes)
+		ann := f.ann
+		ann.Lang, ann.Direct, ann.Addr.Chat = lang, false, "-1"
+		bob := ann
+		bob.Sender = chat.Sender{ID: "7", Name: "Bob"}
+		eve := ann
+		eve.Sender = chat.Sender{ID: "9", Name: "Eve"}
+		text := map[string]string{"en": "remind @Bob tomorrow at 9am to call", "zh": "明天早上9点提醒@Bob 打电话"}[lang]
+		said, mine, err := d.Say(t.Context(), ann, desk.Message{Text: text, Named: []chat.Sender{bob.Sender}})
+		if err != nil || !mine || len(said.Jobs) != 1 || said.Jobs[0].For.ID != "7" || !strings.Contains(said.Text, "Bob") {
+			t.Fatalf("%+v, %v", said, err)
+		}
+		ref := intent.Ref{Words: said.Jobs[0].ID}
+		var r *desk.Refusal
+		if _, err := d.Do(t.Context(), eve, change(intent.Pause, ref), desk.Message{}); !errors.As(err, &r) || r.Kind != desk.Forbidden || !strings.Contains(r.Text, "Bob") {
+			t.Errorf("Eve: %v", err)
+		}
+		for _, who := range []desk.Who{ann, bob} {
+			if _, err := d.Do(t.Context(), who, change(intent.Pause, ref), desk.Message{}); err != nil {
+				t.Errorf("%s: %v", who.Sender.Name, err)
+			}
+		}
+		// Also when something had to be asked first, and by a command.
+		unsure := map[string]string{"en": "remind @Bob tomorrow at 8 to run", "zh": "明天8点提醒@Bob 跑步"}[lang]
+		if said, _, err = d.Say(t.Context(), ann, desk.Message{Text: unsure, Named: []chat.Sender{bob.Sender}}); err != nil || !said.Asked {
+			t.Fatalf("%+v, %v", said, err)
+		}
+		if said, _, err = d.Say(t.Context(), ann, desk.Message{Text: "2"}); err != nil || len(said.Jobs) != 1 || said.Jobs[0].For.ID != "7" {
+			t.Errorf("answered: %+v, %v", said, err)
+		}
+		// Somebody who is known by name only is named in what it says.
+		named := strings.ReplaceAll(text, "@Bob", "@eve_1")
+		if said, _, err = d.Say(t.Context(), ann, desk.Message{Text: named}); err != nil || len(said.Jobs) != 1 || !strings.HasPrefix(said.Jobs[0].Message, "@eve_1 ") || said.Jobs[0].For.ID != "" {
+			t.Errorf("by name: %+v, %v", said, err)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"magpie/chat"
 	"magpie/cron"
+	"magpie/internal/fakes/feishu"
 )
 
 // callsFor says whether the platform tells a person of a message that a group
@@ -121,4 +122,27 @@ func (f *five) pressedBy(p side, l line, n int) {
 	}
 	press(map[int]int{1: 0, 2: 2}[n])
 	f.within(deadline, "buttons gone on "+p.name(), func() bool { return len(buttons()) == 0 })
+}
+
+// A reminder that is asked for somebody else of a group calls them.
+func TestFiveForSomebody(t *testing.T) {
+	t.Parallel()
+	f := newFive(t, fiveOptions{cards: true, markdown: true})
+	f.only = []string{"discord", "feishu"} // the others are tested by what their events say
+	groups := map[side]string{}
+	f.each(func(p side) { groups[p] = f.gather(p, 3) })
+	b := f.start()
+	f.each(func(p side) {
+		if p.name() == "feishu" {
+			f.fs.Say(feishu.Said{From: idOf(p, 0), Chat: groups[p], Text: "@_user_1 /remind @_user_2 in 3 seconds drink water", Mentions: []string{feishu.BotID, idOf(p, 1)}})
+		} else {
+			f.remark(p, remark{text: "/remind <@" + idOf(p, 1) + "> in 3 seconds drink water", asks: true})
+		}
+		f.wait(p, groups[p], "the confirmation", has(", for P1"))
+		f.wait(p, groups[p], "the reminder", has("⏰ drink water"))
+		if !f.callsFor(p, groups[p], "⏰ drink water", idOf(p, 1)) {
+			t.Errorf("%s calls %+v", p.name(), p.shown(groups[p]))
+		}
+	})
+	clean(t, b.signal(syscall.SIGTERM))
 }

@@ -70,7 +70,7 @@ func (t *toolbox) answered(ctx context.Context, sc tools.Scope) (tools.Result, b
 		if open, err = known.isAsked(ctx, sc.Addr, sc.Sender); err != nil || !open || sc.Said == "" {
 			return tools.Result{}, false, err
 		}
-		said, mine, err = t.reminders.Say(ctx, w, desk.Message{Text: sc.Said, Key: sc.CallID, Answer: true})
+		said, mine, err = t.reminders.Say(ctx, w, desk.Message{Text: sc.Said, Key: sc.CallID, Named: sc.Named, Answer: true})
 	}
 	if r, ok := errors.AsType[*desk.Refusal](err); ok {
 		said, err = desk.Said{Text: r.Text, Asked: true}, nil

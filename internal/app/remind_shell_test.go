@@ -65,14 +65,6 @@ func TestRemindFromTheShell(t *testing.T) {
 	w.command(path, 0, "take the pills", "cron", "skip", pills)
 	w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
 	w.command(path, 1, "nothing to change", "cron", "update", pills)
-	w.command(path, 0, "20:15", "cron", "move", pills, "every", "day", "at", "20:15")
-	w.command(path, 0, "Evening", "cron", "rename", pills, "Evening", "pills")
-	for range 2 {
-		w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
-	}
-	w.command(path, 0, "SUMMARY:take the pills", "cron", "export", "telegram:1001")
-	w.command(path, 1, "there are no jobs", "cron", "export", "telegram:1002")
-	w.command(path, 1, "Only the next time, or always?", "cron", "move", pills, "an hour later") // nobody is asked in the chat
 	w.command(path, 1, "undo", "cron", "undo", "telegram:1002")
 	if j := w.listed(path)[0]; j.Schedule.Cron != "0 9 * * *" || j.Message != "take the pills" {
 		t.Errorf("job %+v", j)
@@ -92,6 +84,24 @@ func TestRemindFromTheShell(t *testing.T) {
 	if jobs := w.listed(path); len(jobs) == 0 || jobs[0].Name != "到" {
 		t.Errorf("jobs %+v", jobs)
 	}
+}
+
+// The shell moves, renames and exports without the bot; what would have to be
+// asked is an error.
+func TestChangesFromTheShell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	path, _ := w.config("bot")
+	w.command(path, 0, "every day at 09:00", "cron", "add", "telegram:1001", "every day at 09:00", "take", "the", "pills")
+	pills := w.listed(path)[0].ID
+	w.command(path, 0, "20:15", "cron", "move", pills, "every", "day", "at", "20:15")
+	w.command(path, 0, "Evening", "cron", "rename", pills, "Evening", "pills")
+	for range 2 {
+		w.command(path, 0, "take the pills", "cron", "undo", "telegram:1001")
+	}
+	w.command(path, 0, "SUMMARY:take the pills", "cron", "export", "telegram:1001")
+	w.command(path, 1, "there are no jobs", "cron", "export", "telegram:1002")
+	w.command(path, 1, "Only the next time, or always?", "cron", "move", pills, "an hour later") // nobody is asked in the chat
 }
 
 // listed is what bot cron list --json prints.

@@ -305,7 +305,8 @@ func TestAnswersToCommandsAndButtons(t *testing.T) {
 		t.Errorf("the model was asked %d times", asked)
 	}
 	a.want("2", "echo: 2") // nothing is open any more
-	for said, want := range map[string]string{"cancel": "leave it", "stop": "leave it", "取消": "不改", "不用": "不改"} { // no order to remove anything
+	// No order to remove anything.
+	for said, want := range map[string]string{"cancel": "leave it", "stop": "leave it", "取消": "不改", "不用": "不改"} {
 		a.want("/remind tomorrow at 8 walk", "1. ", "2. ")
 		a.want(said, want)
 	}

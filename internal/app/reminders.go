@@ -66,7 +66,7 @@ func who(a command.Asker) desk.Who {
 // message is a command's text as the desk takes it. The command may be handled
 // again after a crash.
 func (r reminders) message(ctx context.Context, a command.Asker, text string) desk.Message {
-	m := desk.Message{Text: text, Key: "command:" + a.Delivery.ID, Prefix: a.Prefix, Command: true}
+	m := desk.Message{Text: text, Key: "command:" + a.Delivery.ID, Prefix: a.Prefix, Named: a.Delivery.Named, Command: true}
 	if q := a.Delivery.ReplyTo; q != nil && q.Mine {
 		m.Reply = r.about.job(ctx, a.Delivery.Addr, q.ID)
 	}

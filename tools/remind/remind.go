@@ -209,7 +209,7 @@ func (a asking) answer(ctx context.Context) (desk.Said, error) {
 // message is what the desk is told of the person's message. part tells apart
 // what one call does in several steps.
 func (a asking) message(ctx context.Context, part string) desk.Message {
-	m := desk.Message{Text: a.sc.Said}
+	m := desk.Message{Text: a.sc.Said, Named: a.sc.Named}
 	if a.key != "" {
 		m.Key = a.key + part
 	}
@@ -257,6 +257,9 @@ func plain(text string) string { return strings.Join(strings.Fields(text), " ") 
 // add makes a job, if its time is the one that the person has said.
 func (a asking) add(ctx context.Context) (desk.Said, error) {
 	ask, note := a.ask(), ""
+	if _, who, _ := desk.Whom(a.sc.Said, a.sc.Named, false); who.ID != "" && !a.who.Direct {
+		ask.For = cron.Person{Channel: a.sc.Addr.Channel, Sender: who}
+	}
 	if times, err := a.desk.Times(a.who, ask); err == nil { // else Make says what is wrong
 		if note, err = a.judged(times); err != nil {
 			return desk.Said{}, err

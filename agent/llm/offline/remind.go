@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"magpie/agent/llm"
 	"magpie/cron/intent"
@@ -28,6 +29,9 @@ func reminders(q question) (answer, bool) {
 	return answer{}, false
 }
 
+// somebody finds those who are to be reminded besides who asks.
+var somebody = regexp.MustCompile(`(?i)\bremind\s+@\S+|(?:提醒|叫|通知)(?:一下)?\s*@\S+`)
+
 // unclear hands over what wants something of them that is not all said, and has
 // no other meaning here.
 func unclear(q question) (answer, bool) { return q.hand(), q.wants() == intent.Ask }
@@ -37,7 +41,13 @@ func (q question) wants() intent.Kind {
 	if q.declined {
 		return intent.None
 	}
-	return intent.Read(q.said, intent.Context{Now: time.Now(), Zone: time.Local}).Kind
+	said := somebody.ReplaceAllStringFunc(q.said, func(words string) string {
+		if words[0] < utf8.RuneSelf {
+			return "remind me"
+		}
+		return "提醒我"
+	})
+	return intent.Read(said, intent.Context{Now: time.Now(), Zone: time.Local}).Kind
 }
 
 // answers hands over whatever follows a question of the tool, which knows how
