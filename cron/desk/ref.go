@@ -112,11 +112,9 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	if rang, err = d.rang(ctx, w.Who, jobs); err != nil {
 		return nil, nil, err
 	}
-	pool, again := slices.Clone(jobs), in.Op == intent.Snooze || in.Op == intent.Done
-	for _, r := range rang {
-		if (again || in.Op == intent.Move) && single(r.Job) && len(withID(jobs, r.Job.ID)) == 0 {
-			pool = append(pool, r.Job) // it came once and is gone
-		}
+	pool, again := jobs, in.Op == intent.Snooze || in.Op == intent.Done
+	if again || in.Op == intent.Move {
+		pool = withGone(jobs, rang)
 	}
 	now, ref, named := d.jobs.Now(), in.Ref, true
 	switch {
@@ -151,12 +149,7 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	if err != nil {
 		return nil, nil, err
 	}
-	if ref.Words != "" && !ref.From.IsZero() {
-		found = match(ref.Words, found)
-	}
-	if ref.Clock != "" {
-		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return next(j, now).Format("15:04") != ref.Clock })
-	}
+	found = narrowed(found, ref, now)
 	if it := withID(found, reply); !ref.All && len(it) > 0 {
 		found = it
 	} else if len(found) == 0 {
@@ -171,6 +164,28 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 		return nil, nil, w.unknown(ref.Words, jobs)
 	}
 	return found, rang, nil
+}
+
+// withGone are the jobs, and what came once and is gone.
+func withGone(jobs []cron.Job, rang []rung) []cron.Job {
+	all := slices.Clone(jobs)
+	for _, r := range rang {
+		if single(r.Job) && len(withID(jobs, r.Job.ID)) == 0 {
+			all = append(all, r.Job)
+		}
+	}
+	return all
+}
+
+// narrowed are those of found that all of a reference fits.
+func narrowed(found []cron.Job, ref intent.Ref, now time.Time) []cron.Job {
+	if ref.Words != "" && !ref.From.IsZero() {
+		found = match(ref.Words, found)
+	}
+	if ref.Clock != "" {
+		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return next(j, now).Format("15:04") != ref.Clock })
+	}
+	return found
 }
 
 // lists is what stands between the names of several.

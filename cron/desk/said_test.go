@@ -71,8 +71,8 @@ func TestNobodyIsAsked(t *testing.T) {
 	w := newWorld(t, "en")
 	before := w.seen(t)
 	later := change(intent.Move, intent.Ref{Words: w.known["team"].ID})
-	later.Shift.Exact = time.Hour
-	for _, in := range []intent.Intent{later, change(intent.Skip, intent.Ref{Words: w.known["milk"].ID}), change(intent.Remove, intent.Ref{All: true})} {
+	later.Time = "at 8"
+	for _, in := range []intent.Intent{later, change(intent.Move, intent.Ref{Words: "m"}), change(intent.Remove, intent.Ref{All: true})} {
 		var r *desk.Refusal
 		if said, err := w.Do(t.Context(), w.ann, in, desk.Message{Alone: true}); !errors.As(err, &r) || r.Kind != desk.Unsure {
 			t.Errorf("%s: %+v, %v", in.Op, said, err)

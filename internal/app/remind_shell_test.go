@@ -101,7 +101,7 @@ func TestChangesFromTheShell(t *testing.T) {
 	}
 	w.command(path, 0, "SUMMARY:take the pills", "cron", "export", "telegram:1001")
 	w.command(path, 1, "there are no jobs", "cron", "export", "telegram:1002")
-	w.command(path, 1, "Only the next time, or always?", "cron", "move", pills, "an hour later") // nobody is asked in the chat
+	w.command(path, 1, "morning or in the evening?", "cron", "move", pills, "at 8") // nobody is asked in the chat
 }
 
 // listed is what bot cron list --json prints.
