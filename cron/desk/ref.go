@@ -149,13 +149,7 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	if err != nil {
 		return nil, nil, err
 	}
-	found = narrowed(found, ref, now)
-	if it := withID(found, reply); !ref.All && len(it) > 0 {
-		found = it
-	} else if len(found) == 0 {
-		found = withID(pool, reply)
-	}
-	switch {
+	switch found = narrowed(found, pool, w, now); {
 	case len(found) > 1 && !ref.All:
 		found = likely(in.Op, found, rang, now)
 	case len(found) == 0 && !named && len(jobs) > 0 && reply == "":
@@ -177,13 +171,20 @@ func withGone(jobs []cron.Job, rang []rung) []cron.Job {
 	return all
 }
 
-// narrowed are those of found that all of a reference fits.
-func narrowed(found []cron.Job, ref intent.Ref, now time.Time) []cron.Job {
+// narrowed are those of found that all of a reference fits, and the message that
+// is replied to.
+func narrowed(found, pool []cron.Job, w wish, now time.Time) []cron.Job {
+	ref := w.in.Ref
 	if ref.Words != "" && !ref.From.IsZero() {
 		found = match(ref.Words, found)
 	}
 	if ref.Clock != "" {
 		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return next(j, now).Format("15:04") != ref.Clock })
+	}
+	if it := withID(found, w.m.Reply); !ref.All && len(it) > 0 {
+		return it
+	} else if len(found) == 0 {
+		return withID(pool, w.m.Reply)
 	}
 	return found
 }

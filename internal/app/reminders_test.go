@@ -114,7 +114,7 @@ func TestRemindersByTheirWords(t *testing.T) {
 		{"move", "健身 晚上七点", "每天 19:00", ""},
 		{"move", "健身晚上七点", "每天 19:00", ""},
 		{"move", "健身到晚上七点", "每天 19:00", ""},
-		{"move", "gym an hour later", "“gym” repeats", ""},
+		{"move", "gym an hour later", "only the next time, tomorrow at 10:00: gym", "gym gym 健身 buy milk"},
 		{"move", "gym", "When shall “gym” come?", ""},
 		{"move", "dentist to 7pm", "there is no reminder “dentist to 7pm”", ""},
 		{"move", "dentist", "there is no reminder “dentist”", ""},
