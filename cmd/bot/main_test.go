@@ -142,7 +142,7 @@ func TestExitCodes(t *testing.T) {
 		{"config schema", 0, []string{`"$schema"`, `"api_base"`}, nil},
 		{"config", 2, nil, []string{"bot: config wants one of check, schema, show; see bot config --help\n"}},
 		{"config foo", 2, nil, []string{`bot: config wants one of check, schema, show, got "foo"; see bot config --help`}},
-		{"cron foo", 2, nil, []string{`bot: cron wants one of add, done, list, pause, remove, resume, run, skip, snooze, undo, update, got "foo"; see bot cron --help`}},
+		{"cron foo", 2, nil, []string{`bot: cron wants one of add, done, export, list, move, pause, remove, rename, resume, run, skip, snooze, undo, update, got "foo"; see bot cron --help`}},
 		{"help cron", 0, []string{"Usage:", "bot cron [command]", "resume"}, nil},
 		{"help cron foo", 2, nil, []string{`bot: there is no command "cron foo"; see bot help --help`}},
 		{"help foo", 2, nil, []string{`bot: there is no command "foo"; see`}},
