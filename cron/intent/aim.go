@@ -28,7 +28,9 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Maybe = false
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
-	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind):
+	case len(strange) > 0 && part.sure() && len(all.clauses()) == 1:
+		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
+	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
 	case len(strange) > 0:
 		return Intent{}, false
@@ -69,6 +71,28 @@ func (s some) until(text string) some {
 		}
 	}
 	return s
+}
+
+// sure says that the words begin with an operation that is of nothing but
+// reminders, or end with it: 把…删掉.
+func (s some) sure() bool {
+	is := func(m mark) bool { return m.kind == "op" && s.At("sure-op", m.from) == m.to }
+	for _, m := range s.marks {
+		if m.kind != fill {
+			return is(m) || s.At("把", 0) > 0 && s.lastStrong(is)
+		}
+	}
+	return false
+}
+
+// firstName is the first token that names a reminder.
+func (s some) firstName() int {
+	for _, m := range s.marks {
+		if m.kind == name {
+			return m.from
+		}
+	}
+	return len(s.Tokens)
 }
 
 // strong says that the words begin with an operation, or end with it: what else

@@ -22,7 +22,7 @@ func (s some) query() (Intent, bool) {
 		}
 		return in, true
 	}
-	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-2) > 0 || s.asks
+	asks := s.has("ask", "what", "list") || s.At("question", len(s.Tokens)-2) == len(s.Tokens) || s.asks
 	if strange == 0 && s.has("ask", "missed") && !s.has("not", "") && !s.has("to") {
 		return ask(AskMissed, false)
 	}
@@ -66,7 +66,7 @@ func (s some) listed() bool {
 		return false // reminder: call Bob
 	}
 	for _, m := range s.marks {
-		if m.kind != fill && m.kind != "noun" && m.kind != "nouns" && m.kind != "all" {
+		if m.kind != "noun" && m.kind != "nouns" && m.kind != "all" && s.At("my", m.from) == 0 {
 			return false
 		}
 	}

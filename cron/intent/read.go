@@ -112,7 +112,19 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		}
 		return in, true
 	}
-	return Intent{}, stated(t, asked)
+	return Intent{}, stated(t, asked) || s.all().refuses()
+}
+
+// refuses says that a message begins with that no reminder is wanted.
+func (s some) refuses() bool {
+	for i, m := range s.marks {
+		if m.kind == fill {
+			continue
+		}
+		kind, _ := s.next(i)
+		return m.kind == "not" && m.arg == "" && (kind == remind || kind == "noun" || kind == "need") || m.kind == "past" && s.has(remind)
+	}
+	return false
 }
 
 // onlyTimes says that nothing stands before i but a time and politeness.

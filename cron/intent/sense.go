@@ -40,9 +40,12 @@ type sense struct {
 func sign(a grammar.Args) any { return mark{kind: a.Word(0), arg: a.Word(1)} }
 
 func newSense(t *grammar.Text, c Context) *sense {
-	text := t.Source
 	s := &sense{Text: t, c: c, names: newNames(nil)}
-	s.asks = strings.ContainsAny(text[max(0, len(text)-6):], "?？") || s.At("question", len(t.Tokens)-1) > 0
+	for i := range t.Tokens { // and thanks may follow
+		if j := s.At("question", i); j > 0 && (j == len(t.Tokens) || t.Tokens[j].Kind == grammar.Mark || s.At("particle", j) > 0 || s.At("polite-end", j) > 0) {
+			s.asks = true
+		}
+	}
 	s.label(false)
 	if c.Known != nil && (len(s.Tokens) < 10 || slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != unknown })) {
 		s.names = newNames(c.Known())
@@ -70,6 +73,9 @@ func (s *sense) label(asks bool) {
 	for i := 0; i < len(s.Tokens); {
 		m := s.mark(i, told, asks)
 		s.marks, i = append(s.marks, m), m.to
+	}
+	if len(s.marks) > 1 && s.marks[0].kind == "it" && s.marks[1].kind == stop {
+		s.marks[0].kind = fill // 那个，…
 	}
 }
 
