@@ -112,7 +112,7 @@ func (s some) strong() bool {
 			break
 		}
 	}
-	if i := s.index("to"); i > 0 && s.has(clock) && s.Tokens[0].Kind == grammar.Han {
+	if i := max(s.index("to"), s.index(length, "later", "earlier")); i > 0 && (s.has(clock) || s.has(length)) && s.Tokens[0].Kind == grammar.Han {
 		return true // 剪头发那个改到下午五点
 	}
 	return s.At("把", 0) > 0 || s.At("filler", 0) > 0 && s.At("把", s.At("filler", 0)) > 0 || s.Tokens[0].Kind == grammar.Han && s.lastStrong(strong)

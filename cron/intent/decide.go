@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strings"
 
 	"magpie/cron/grammar"
@@ -28,7 +29,7 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 		}
 		if in.Kind == Change && in.Op != Undo {
 			for k, other := range clauses {
-				if also, ok := other.wish(all, asked); k != i && other.changes() && (!ok || also.Op != in.Op) {
+				if also, ok := other.wish(all, asked); k != i && other.changes() && (!ok || also.Op != in.Op) && !(in.Op == Remove && other.unwanted()) {
 					return Intent{}, false // more is said than is understood
 				}
 			}
@@ -41,8 +42,8 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 // changes says that the words may change something: a clause that is not
 // understood and does so makes the others uncertain.
 func (s some) changes() bool {
-	return s.op("move", "later", "earlier", "edit", "remove", "pause", "resume", "skip", "snooze", "run", "repeat", "once", "text", "says", "undo") ||
-		s.has("to") && s.has(clock) || s.unwanted() || s.has("old") || s.has(length, "later", "earlier") || s.has(remind)
+	return s.op("move", "later", "earlier", "remove", "pause", "resume", "skip", "snooze", "run", "repeat", "once", "text", "undo") ||
+		s.op("edit") && s.has(clock) || s.has("to") && s.has(clock) || s.unwanted() || s.has("old") || s.has(length, "later", "earlier") || s.has(remind)
 }
 
 // wish is what a clause wants.
@@ -76,7 +77,7 @@ func (s some) change(asked bool) (Op, Intent) {
 		return "", in
 	case s.op("once"), s.deniedOp("repeat"), s.has("not") && s.repeats() && s.has("this"):
 		return Once, in
-	case (s.op("run") || s.op("ring") && s.has("now")) && !s.has("again") && (refs || s.has("it") || s.has("noun") || s.one() != "") && !s.op("remove"), s.has("now") && refs && s.has("ask", "list"):
+	case (s.op("run") || s.op("ring") && s.has("now")) && !s.has("again") && (refs || s.has("it") || s.has("noun") || s.one() != "") && !s.op("remove"):
 		return Run, in
 	case s.op("resume") && !s.pausedFirst(), s.deniedOp("pause"):
 		return Resume, in
@@ -94,7 +95,7 @@ func (s some) change(asked bool) (Op, Intent) {
 	case s.unwanted() && s.soon():
 		in.Maybe = true
 		return Skip, in
-	case s.op("done") && !s.has("not") && !s.op("remove"):
+	case s.op("done") && !s.has("not") && !s.has("to") && !s.op("remove"):
 		in.Maybe = true
 		return Done, in
 	case s.unwanted():
@@ -106,6 +107,8 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Skip, in
 	case s.op("remove"):
 		return Remove, in
+	case s.has("now") && refs && (asks || s.has("noun") || s.has("ask", "list")):
+		return Run, in
 	case s.op("text") && (refs || s.has("it")):
 		return Text, in // and what shall it say?
 	case s.told() && !s.has("not"):
@@ -119,7 +122,7 @@ func (s some) change(asked bool) (Op, Intent) {
 // exists: "remind me again", "don't remind me", 以后每天都提醒我.
 func (s some) besides() bool {
 	i := s.index(remind)
-	for _, kind := range []string{"again", "not", "always"} {
+	for _, kind := range []string{"again", "not", "always", "now"} {
 		if k := s.index(kind); k >= 0 && k <= i+1 {
 			return true
 		}
@@ -139,12 +142,12 @@ func (s some) again() bool {
 	switch {
 	case s.has(remind) && (s.has("again") || s.has(length, "again") || s.has(length, "later") && !s.has(name)):
 		return true
-	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier"):
+	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier") && (s.before(s.index("again")) == "" || s.has("op") || s.has("rang") || s.has("it") || s.has(name)):
 		return timed
 	}
 	for _, m := range s.marks { // "five more minutes"
 		if m.kind == length && s.At("more-time", m.from) == m.to {
-			return !s.has("op")
+			return !s.has("op") && len(s.marks) < 5
 		}
 	}
 	return false
@@ -192,12 +195,7 @@ func (s some) soon() bool {
 }
 
 func (s some) repeats() bool {
-	for _, m := range s.marks {
-		if m.kind == clock && s.At("repeat", m.from) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.comesAgain(m.from) })
 }
 
 func (s some) deniedOp(arg string) bool {
@@ -257,10 +255,10 @@ func (s some) bare() bool {
 	return true
 }
 
-// target is the new time: the first one behind "to", else the last that says
-// neither which reminder is meant nor what is not right.
+// target is the new time: the one behind "to", else all that say neither which
+// reminder is meant nor what is not right.
 func (s some) target() string {
-	best, to := -1, s.index("to")
+	said, from, to := "", 0, s.index("to")
 	for i, m := range s.marks {
 		if m.kind != clock || s.before(i) == "old" || s.before(i) == "not" {
 			continue
@@ -269,21 +267,31 @@ func (s some) target() string {
 		if i < to || s.before(i) != "to" && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") {
 			continue // the 6pm one, 下午六点那个
 		}
-		if best = i; to >= 0 {
-			break
+		here := s.Cut(m.from, m.to)
+		if said != "" && s.comesAgain(from) && !s.comesAgain(m.from) {
+			here = said + " " + here // "twice a day now, at 9am and 9pm"
 		}
-	}
-	if best < 0 {
-		return ""
-	}
-	said := s.Cut(s.marks[best].from, s.marks[best].to)
-	for k := best + 1; k < len(s.marks) && (s.marks[k].kind == clock || s.marks[k].kind == fill || s.marks[k].kind == "noun-weak"); k++ {
-		if s.marks[k].kind == clock { // "a daily thing at 6pm"
-			said += " " + s.Cut(s.marks[k].from, s.marks[k].to)
+		if said, from = here, m.from; to >= 0 {
+			return said + s.following(i)
 		}
 	}
 	return said
 }
+
+// following are the times that follow the i-th mark: "a daily thing at 6pm".
+func (s some) following(i int) (said string) {
+	for _, m := range s.marks[i+1:] {
+		if m.kind == clock {
+			said += " " + s.Cut(m.from, m.to)
+		} else if m.kind != fill && m.kind != "noun-weak" {
+			break
+		}
+	}
+	return said
+}
+
+// comesAgain says that a time that repeats stands at a token.
+func (s some) comesAgain(i int) bool { return max(s.At("repeat", i), s.At("zh-repeat", i)) > 0 }
 
 // before is the kind of what stands before the i-th mark.
 func (s some) before(i int) string {
@@ -323,7 +331,7 @@ func (s some) text(in *Intent) bool {
 	if k := s.index("old"); k > i {
 		before = some{s.sense, s.marks[k:]} // "call it X instead of Y"
 	}
-	if !before.aimed() && len(before.unknown()) != 1 {
+	if !before.aimed() && !before.op("wording") && len(before.unknown()) != 1 {
 		return false
 	}
 	if s.marks[i].kind == "to" && (!s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind != grammar.Han || some{s.sense, s.marks[i:]}.has(clock)) {

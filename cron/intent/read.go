@@ -102,7 +102,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return Intent{}, true
 	}
 	if in, ok := s.decide(asked >= 0); ok {
-		if in.unsure(t, asked) {
+		if in.unsure(t, asked) && !(in.Op == Move && s.all().has("to")) {
 			if made := fresh(text, t, c, asked); made.Kind == Create {
 				return made, true
 			}
@@ -118,11 +118,11 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 // refuses says that a message begins with that no reminder is wanted.
 func (s some) refuses() bool {
 	for i, m := range s.marks {
-		if m.kind == fill {
+		if m.kind == fill || m.kind == clock {
 			continue
 		}
 		kind, _ := s.next(i)
-		return m.kind == "not" && m.arg == "" && (kind == remind || kind == "noun" || kind == "need") || m.kind == "past" && s.has(remind)
+		return m.kind == "not" && m.arg == "" && (kind == remind || kind == "noun" || kind == "need")
 	}
 	return false
 }

@@ -79,6 +79,11 @@ func (s *sense) label(asks bool) {
 	}
 }
 
+// onlyFill says that nothing has been said yet.
+func (s *sense) onlyFill() bool {
+	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill })
+}
+
 // strange says that a token is in no table.
 func (s *sense) strange(i int) bool { return s.At("sign", i) == 0 && s.At("filler", i) == 0 }
 
@@ -122,6 +127,9 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	}
 	if v, j := s.Match("place", i); j > 0 {
 		take(mark{kind: place, value: v}, j)
+	}
+	if v, j := s.Match("号", i); j > 0 && !asks && (s.onlyFill() || last.kind == "op") && s.At("moment", j) == 0 {
+		take(mark{kind: place, value: v}, j) // 删掉4号, and not a date
 	}
 	if v, j := s.Match("sign", i); j > 0 {
 		if take(v.(mark), j); best.kind == "to" && s.At("filler", i) <= j && (best.arg == "" || s.all().has("op", "text")) {
