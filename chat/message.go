@@ -38,6 +38,7 @@ type Sender struct {
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username,omitempty"`
 	Lang     string `json:"lang,omitempty"` // BCP 47 tag as the platform gives it
+	Zone     string `json:"zone,omitempty"` // IANA name of the time zone, where the platform gives it
 	Bot      bool   `json:"bot,omitempty"`
 	Job      bool   `json:"job,omitempty"` // not the person speaks but what a job of theirs has begun
 }

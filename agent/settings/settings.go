@@ -20,6 +20,9 @@ type Settings struct {
 	Zone  string `json:"zone,omitempty"`  // as ParseZone returns it
 	Lang  string `json:"lang,omitempty"`  // "en" or "zh"
 	Model string `json:"model,omitempty"` // a model's name in the configuration
+	// Device is the time zone of the device that somebody writes on, where the
+	// platform tells it: it counts until another one is chosen.
+	Device string `json:"device,omitempty"`
 }
 
 // Store reads and changes Settings. Safe for concurrent use, also by several
@@ -86,13 +89,24 @@ func (s *Store) Change(ctx context.Context, session chat.SessionKey, fn func(*Se
 	return nil
 }
 
-// Zone returns the chat's time zone, else the configured one. A stored zone
-// that this machine does not know counts as no choice.
+// Zone returns the chat's time zone, else that of the device, else the
+// configured one. A stored zone that this machine does not know counts as none.
 func (s *Store) Zone(set Settings) *time.Location {
-	if set.Zone != "" {
-		if _, zone, err := ParseZone(set.Zone); err == nil {
+	for _, name := range []string{set.Zone, set.Device} {
+		if _, zone, err := ParseZone(name); err == nil && name != "" {
 			return zone
 		}
 	}
 	return s.zone
+}
+
+// Noted keeps the time zone that a platform tells of somebody's device.
+func (s *Store) Noted(ctx context.Context, session chat.SessionKey, zone string) error {
+	if zone == "" {
+		return nil
+	}
+	if set, err := s.Load(ctx, session); err == nil && set.Device == zone {
+		return nil
+	}
+	return s.Change(ctx, session, func(set *Settings) { set.Device = zone })
 }

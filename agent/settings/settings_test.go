@@ -56,6 +56,29 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// The zone of a device counts until another one is chosen.
+func TestZoneOfADevice(t *testing.T) {
+	s := settings.New(new(kv.Memory), time.UTC)
+	zone := func() string {
+		set, err := s.Load(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Zone(set).String()
+	}
+	for _, c := range [][2]string{{"", "UTC"}, {"Asia/Tokyo", "Asia/Tokyo"}, {"Europe/Berlin", "Europe/Berlin"}, {"Mars/Phobos", "UTC"}} {
+		if err := s.Noted(t.Context(), "s", c[0]); err != nil || zone() != c[1] {
+			t.Errorf("%q: %s, %v", c[0], zone(), err)
+		}
+	}
+	if err := s.Change(t.Context(), "s", func(set *settings.Settings) { set.Zone = "Asia/Shanghai" }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Noted(t.Context(), "s", "Asia/Tokyo"); err != nil || zone() != "Asia/Shanghai" {
+		t.Errorf("a chosen zone: %s, %v", zone(), err)
+	}
+}
+
 func TestChangesAtTheSameTimeAreKept(t *testing.T) {
 	table := new(kv.Memory)
 	var wg sync.WaitGroup

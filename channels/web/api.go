@@ -135,7 +135,11 @@ type post struct {
 	Message string   `json:"message"`
 	Data    string   `json:"data"`
 	Lang    string   `json:"lang"`
+	Zone    string   `json:"zone"`
 }
+
+// maxZone is how long the name of a time zone is at most.
+const maxZone = 64
 
 func readPost(rw http.ResponseWriter, r *http.Request) (post, error) {
 	if typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); typ != "application/json" {
@@ -157,6 +161,9 @@ func readPost(rw http.ResponseWriter, r *http.Request) (post, error) {
 	}
 	if len(p.Lang) > 35 { // the longest language tag one meets
 		p.Lang = ""
+	}
+	if len(p.Zone) > maxZone || !strings.Contains(p.Zone, "/") && p.Zone != "UTC" { // no abbreviation, nor what only a server has
+		p.Zone = ""
 	}
 	return p, nil
 }
@@ -266,7 +273,7 @@ func (w *Web) inbound(chatID string, p post) chat.Inbound {
 			At: w.now().UTC(), Addr: chat.Address{Channel: w.name, Chat: chatID},
 		},
 		Origin: chat.FromPerson,
-		From:   chat.Sender{ID: w.cfg.Sender, Lang: strings.ToValidUTF8(p.Lang, "")},
+		From:   chat.Sender{ID: w.cfg.Sender, Lang: strings.ToValidUTF8(p.Lang, ""), Zone: strings.ToValidUTF8(p.Zone, "")},
 		Direct: true, Mentioned: true,
 	}
 }

@@ -24,12 +24,12 @@ const messages = "/api/chat/chats/main/messages"
 func TestMessageComesIn(t *testing.T) {
 	s := newSite(t, nil)
 	h := s.web.Handler()
-	rec := postJSON(h, messages, post{ID: "m1", Text: "你好 <b>", Lang: "zh-CN"})
+	rec := postJSON(h, messages, post{ID: "m1", Text: "你好 <b>", Lang: "zh-CN", Zone: "Asia/Shanghai"})
 	if rec.Code != http.StatusOK {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	in := s.inbound()[0]
-	if in.ID != "web:web:main:m1" || in.From.Lang != "zh-CN" || in.From.ID != "owner" || !in.Mentioned || in.Trace == "" {
+	if in.ID != "web:web:main:m1" || in.From.Lang != "zh-CN" || in.From.Zone != "Asia/Shanghai" || in.From.ID != "owner" || !in.Mentioned || in.Trace == "" {
 		t.Errorf("came in: %+v", in)
 	}
 	all, _, _ := stored(t, h, "main", "")

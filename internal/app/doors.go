@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"magpie/agent/command"
+	"magpie/agent/settings"
 	"magpie/bus"
 	"magpie/channels"
 	"magpie/channels/access"
@@ -308,7 +309,7 @@ func guarded(work func() error) (err error) {
 
 // sink is the whole way in: who may speak, files noted, into the mailbox.
 func (d *doors) sink(door *door) channels.Sink {
-	last := &intake{bus: d.p.bus, talk: &talk{d.rooms, door.gate, d.p.log}, log: d.p.log, now: time.Now}
+	last := &intake{bus: d.p.bus, talk: &talk{d.rooms, door.gate, d.p.log}, log: d.p.log, now: time.Now, zone: settings.New(d.p.bus.Table("sess"), nil).Noted}
 	next := channels.Sink(func(ctx context.Context, in chat.Inbound) error {
 		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)

@@ -111,18 +111,15 @@ func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, err
 		f.p.log.Warn("settings are not known", "session", job.Addr.Session(), "err", err)
 	}
 	lang := settings.Lang(set, chat.Sender{}, job.Message)
-	text := "⏰ " + job.Message
-	if beginsBlock(job.Message) {
-		text = "⏰\n\n" + job.Message
-	}
 	now, zone := f.p.now(), f.settings.Zone(set)
-	if note := lateness(due, dueAt(due.Slot.In(zoneOf(job)), now, zone, lang), now, lang); note != "" {
-		text += "\n\n_" + note + "_"
-	}
-	out := chat.Outbound{Meta: f.meta(due), Text: text, Final: true, Unasked: true}
+	out := chat.Outbound{Meta: f.meta(due), Text: noticeText(due, now, zone, lang), Final: true, Unasked: true}
 	people := peopleOf(job)
 	if !job.Direct && f.p.platform(job.Addr.Channel) != webType && len(people) > 0 {
 		out.Mention = people[0]
+	}
+	if job.Hidden { // no reminder: what is said when a question got no answer
+		out.Text = job.Message
+		return out, nil
 	}
 	w := desk.Who{Addr: job.Addr, Sender: job.Maker.Sender, Home: job.Maker.Channel, Direct: job.Direct, Zone: zone, Lang: lang}
 	spec := buttons.Spec{Addr: job.Addr, Action: reminderAction, Lang: lang}
@@ -131,6 +128,18 @@ func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, err
 	}
 	out.Buttons, err = f.tools.offer(ctx, spec, job.Direct, choices(f.tools.reminders.DueButtons(w, job)))
 	return out, err
+}
+
+// noticeText is what a reminder says, and since when if it is late.
+func noticeText(due cron.Fired, now time.Time, zone *time.Location, lang string) string {
+	text := "⏰ " + due.Job.Message
+	if beginsBlock(due.Job.Message) {
+		text = "⏰\n\n" + due.Job.Message
+	}
+	if note := lateness(due, dueAt(due.Slot.In(zoneOf(due.Job)), now, zone, lang), now, lang); note != "" {
+		text += "\n\n_" + note + "_"
+	}
+	return text
 }
 
 // peopleOf are whose reminder it is, on the platform of its chat: for whom it

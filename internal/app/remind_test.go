@@ -3,6 +3,8 @@ package app_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -359,5 +361,64 @@ func TestCalendarFiles(t *testing.T) {
 		t.Errorf("the model was asked %d times", n)
 	}
 	holds(t, "a question about it", send("who made this file?", both...), "echo: ")
+	clean(t, b.signal(syscall.SIGTERM))
+}
+
+// The page says from which time zone somebody writes: five o'clock is theirs,
+// on any server, until they choose another.
+func TestZoneOfThePage(t *testing.T) {
+	t.Parallel()
+	a := newAgenda(t)
+	a.extra = "timezone: UTC"
+	b := a.start("bot")
+	b.ready()
+	p := b.page(filepath.Join(a.dir, "bot"), "main")
+	post := func(id, text, want string) {
+		t.Helper()
+		body := fmt.Sprintf(`{"id":%q,"text":%q,"zone":"America/New_York"}`, id, text)
+		if status, answer := p.post("/messages", []byte(body)); status != http.StatusOK {
+			t.Fatal(status, answer)
+		}
+		p.wait(want, func(m shown) bool { return strings.Contains(m.Text, want) })
+	}
+	post("z1", "/remind tomorrow at 5pm tea", "tea")
+	if got := a.named("tea").Schedule; got.Zone != "America/New_York" || got.At.In(zoneNamed(t, got.Zone)).Format("15:04") != "17:00" {
+		t.Errorf("it comes %+v", got)
+	}
+	post("z2", "/tz Asia/Tokyo", "Asia/Tokyo")
+	post("z3", "/remind tomorrow at 5pm coffee", "coffee")
+	if got := a.named("coffee").Schedule.Zone; got != "Asia/Tokyo" {
+		t.Errorf("a chosen zone: %s", got)
+	}
+	clean(t, b.signal(syscall.SIGTERM))
+}
+
+func zoneNamed(t *testing.T, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// What is said when nobody has answered a question is no reminder: it has no
+// bell and no buttons, and comes over a restart.
+func TestQuestionEndsAloud(t *testing.T) {
+	t.Parallel()
+	a := newAgenda(t)
+	path, listen := a.config("bot")
+	b := a.startWith(path, listen)
+	b.ready()
+	end := asked("I made no reminder.", in(2*time.Second))
+	end.Hidden = true
+	add(t, a.jobs, end)
+	clean(t, b.signal(syscall.SIGTERM))
+	b = a.startWith(path, listen)
+	b.ready()
+	msgs := a.wait(owner, "the end of the question", func(m []telegram.Message) bool { return count(m, "I made no reminder.") == 1 })
+	if shown := msgs[len(msgs)-1]; shown.Text != "I made no reminder." || len(shown.Keyboard) != 0 {
+		t.Errorf("it says %q with %v", shown.Text, shown.Keyboard)
+	}
 	clean(t, b.signal(syscall.SIGTERM))
 }

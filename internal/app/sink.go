@@ -29,6 +29,8 @@ type intake struct {
 	talk *talk // of groups
 	log  *slog.Logger
 	now  func() time.Time
+	// zone is told which time zone somebody writes from.
+	zone func(ctx context.Context, session chat.SessionKey, zone string) error
 }
 
 func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
@@ -42,6 +44,11 @@ func (i *intake) sink(ctx context.Context, in chat.Inbound) error {
 	}
 	if in.Origin == "" {
 		in.Origin = chat.FromPerson
+	}
+	if in.From.Zone != "" && i.zone != nil {
+		if err := i.zone(ctx, in.Addr.Session(), in.From.Zone); err != nil {
+			i.log.Warn("the time zone of a device is not noted", "session", in.Addr.Session(), "err", err)
+		}
 	}
 	err := i.publish(ctx, in)
 	switch {

@@ -81,6 +81,7 @@ export class Outbox {
       this.set(item, item.state === "waiting" ? "waiting" : "sending");
       await post(chatURL(this.chat, "/messages"), {
         id: item.id, text: item.text, files: item.files.map((f) => f.id), lang: this.lang,
+        zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       });
       this.wait = 500;
       this.set(item, "sent"); // the stream brings the message itself
