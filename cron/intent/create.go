@@ -37,6 +37,7 @@ func (in Intent) unsure(t *grammar.Text, asked int) bool {
 
 // create reads a new reminder.
 func create(text string, t *grammar.Text, c Context, asked int) Intent {
+	noun := false // only 闹钟
 	if asked >= 0 && !c.Command {
 		if refused(t, asked) { // 医生叫我按时吃药，每天八点提醒我
 			for i := asked; i < len(t.Tokens); i++ {
@@ -52,7 +53,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 			}
 			return Intent{}
 		}
-		if bare := t.At("zh-bare-noun", asked) > t.At("zh-ask", asked) && !later(t, asked+1, "zh-ask"); bare && !noted(t) || (bare || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
+		if noun = t.At("zh-bare-noun", asked) > t.At("zh-ask", asked) && !later(t, asked+1, "zh-ask"); noun && !noted(t) || (noun || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
 			if !noted(t) {
 				return Intent{}
 			}
@@ -100,7 +101,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		}
 		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
 	}
-	if asked < 0 && !c.Command && (!letters(in.Text) && !in.Timer || !all[0].Exact) {
+	if asked < 0 && !c.Command && (!letters(in.Text) && !in.Timer || !all[0].Exact) || noun && !all[0].Exact {
 		return Intent{}
 	}
 	return in

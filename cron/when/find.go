@@ -203,7 +203,7 @@ func (s *sentence) one(before []group) (Phrase, error) {
 
 // dayFor is what the group says of the day, for an hour that stands elsewhere.
 func (g group) dayFor(hour group) (day []piece) {
-	parted := hour.has(func(o piece) bool { return o.part != noPart })
+	parted := hour.parted()
 	for _, p := range g.pieces {
 		p.from, p.to = -1, -1-len(day)
 		switch {
@@ -243,7 +243,7 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	}
 	for _, g := range all {
 		switch {
-		case han && led != 0 && g.from >= to && !g.bound() && (led&hasHour != 0 || g.names()&^led == 0) && s.told(to, g): // 三点提醒我跟老师说五点不去了
+		case han && led != 0 && g.from >= to && (!g.bound() || g.shifts() && !s.ending(g.to)) && (led&hasHour != 0 || g.names()&^led == 0) && s.told(to, g): // 三点提醒我跟老师说五点不去了
 		case own && g.to <= from && !g.bound() && (han || s.words(0, g.from) || s.words(g.to, from)):
 			told = append(told, g)
 		case !han || !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):
@@ -350,9 +350,17 @@ func (s *sentence) bounding(g, bounds group) bool {
 	}) || g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced && !p.repeat.span.calendar() })
 }
 
+func (g group) parted() bool { return g.has(func(p piece) bool { return p.part != noPart }) }
+
 // completes says that one group names the day and the other the hour.
 func completes(g, other group) bool {
 	a, b := g.names(), other.names()
+	if a == hasDay|hasHour && !g.has(piece.isHour) && !other.parted() { // tomorrow morning … at nine
+		a = hasDay
+	}
+	if b == hasDay|hasHour && !other.has(piece.isHour) && !g.parted() {
+		b = hasDay
+	}
 	open := func(g group) bool { return g.has(func(p piece) bool { return p.open() && p.repeat.freq == weekly }) }
 	weekDay := func(g group) bool {
 		return g.has(func(p piece) bool {

@@ -175,7 +175,7 @@ func chineseHour(t *grammar.Text, i int) (any, int) {
 		return nil, 0 // 早一点 is not one o'clock
 	}
 	n, j := t.Chinese(i)
-	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间") {
+	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
 		return nil, 0
 	}
 	c := clock{hour: n, from: i}

@@ -57,7 +57,7 @@ func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 		case s.Tokens[i].Kind == grammar.Mark && j == 0:
 			clause = false
 			continue
-		case j == 0, s.At("zh-word", i) > j, i == asked && !s.link(i) && !s.ending(j) && !s.mark(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
+		case j == 0, s.At("zh-word", i) > j, i == asked && !s.link(i) && !s.ending(j) && !s.clauseEnds(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
 			s.Is(i-1, "to") && !s.order[i-1] && s.At("ask-weak", i) == j:
 			continue // what is to be done: 提醒我叫孩子起床
 		case s.At("zh-ask", i) == j, i == asked:
@@ -194,9 +194,6 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	p.from, p.to = i, i+1
 	return p, i + 1
 }
-
-// mark says that a clause ends before i.
-func (s *sentence) mark(i int) bool { return i < len(s.Tokens) && s.Tokens[i].Kind == grammar.Mark }
 
 // link says that the words at i lead to what is to be done.
 func (s *sentence) link(i int) bool { return s.At("zh-link", i) > 0 && s.At("zh-word", i) == 0 }
