@@ -32,7 +32,10 @@ func noted(t *grammar.Text) bool {
 // in 75 min".
 func (in Intent) unsure(t *grammar.Text, asked int) bool {
 	i := t.At("wish", 0)
-	return in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && t.Tokens[0].Kind != grammar.Han && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)
+	if t.Tokens[0].Kind == grammar.Han {
+		return false
+	}
+	return in.Kind == Query && asked >= 0 || in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)
 }
 
 // create reads a new reminder.
@@ -137,7 +140,7 @@ func stops(t *grammar.Text, i int) bool {
 	case "。", "！", "？", "!", "?":
 		return true
 	case ".":
-		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && (t.At("ask-verb", i+1) > 0 || t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1)
+		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && (t.At("ask-verb", i+1) > 0 || t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1 && t.At("abbreviation", i-1) == 0)
 	}
 	return false
 }

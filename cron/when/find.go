@@ -326,7 +326,7 @@ func (s *sentence) choose(all []group) []group {
 		if i == best {
 			continue
 		}
-		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && s.eventOf(other, g) {
+		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of", "to") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && s.eventOf(other, g) {
 			chosen = append(chosen, other)
 		}
 	}
