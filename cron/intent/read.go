@@ -102,7 +102,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return Intent{}, true
 	}
 	if in, ok := s.decide(asked >= 0); ok {
-		if in.unsure(t, asked) && !(in.Op == Move && s.all().has("to")) {
+		if in.unsure(t, asked) && !s.all().sure() && !s.all().refuses() && !(in.Op == Move && s.all().has("to")) {
 			if made := fresh(text, t, c, asked); made.Kind == Create {
 				return made, true
 			}
@@ -112,7 +112,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		}
 		return in, true
 	}
-	return Intent{}, stated(t, asked) || s.all().refuses()
+	return Intent{}, stated(t, asked) || s.all().refuses() || s.all().sure()
 }
 
 // refuses says that a message begins with that no reminder is wanted.
