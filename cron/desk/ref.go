@@ -89,6 +89,13 @@ func (d *Desk) several(ctx context.Context, w wish, refs []intent.Ref) (all []cr
 		one := w
 		one.in.Ref, one.in.And, one.in.But = ref, nil, nil
 		found, _, err := d.meant(ctx, one)
+		q, asks := errors.AsType[*question](err)
+		if ref.Words != "" && ref.From.IsZero() && len(found) > 1 {
+			q, asks = d.which(one, found), true
+		}
+		if asks {
+			err = d.unclear(ctx, w.Who, ref, *q)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -189,6 +196,19 @@ func narrowed(found, pool []cron.Job, w wish, now time.Time) []cron.Job {
 	return found
 }
 
+// unclear is a question about one of several: its answer would be for that one
+// alone, so all of it has to be said again.
+func (d *Desk) unclear(ctx context.Context, w Who, ref intent.Ref, q question) error {
+	if ref.Number == 0 {
+		return &Refusal{Kind: Unsure, Text: w.prompt(q).Text}
+	}
+	list, err := d.listed(ctx, w, time.Time{}, time.Time{})
+	if err != nil {
+		return err
+	}
+	return &Refusal{Kind: Unsure, Text: w.pick("these are the reminders now; which numbers?", "现在的提醒是这些，请再说一遍编号：") + "\n\n" + list.Text}
+}
+
 // lists is what stands between the names of several.
 var lists = regexp.MustCompile(`(?i)\s*(?:[,，、;；&+]|\band\b|和|跟|以及|还有)\s*`)
 
@@ -214,22 +234,15 @@ func (d *Desk) meantAll(ctx context.Context, w wish) (found []cron.Job, rang []r
 	if len(parts) < 2 || !errors.Is(err, cron.ErrNotFound) {
 		return found, rang, many, err
 	}
+	var refs []intent.Ref
 	for _, part := range parts {
-		one := w
-		one.in.Ref = RefOf(part)
-		its, late, err := d.meant(ctx, one)
-		if q, asks := errors.AsType[*question](err); asks || len(its) > 1 {
-			if !asks {
-				q = d.which(one, its)
-			}
-			err = &Refusal{Kind: Unsure, Text: fmt.Sprintf("“%s”: ", plain(part, maxShown)) + w.prompt(*q).Text} // an answer would be for one of them
-		}
-		if err != nil {
-			return nil, nil, false, err
-		}
-		if rang = late; len(withID(found, its[0].ID)) == 0 {
-			found = append(found, its...)
-		}
+		refs = append(refs, RefOf(part))
+	}
+	if found, err = d.several(ctx, w, refs); err != nil {
+		return nil, nil, false, err
+	}
+	if rang, err = d.rang(ctx, w.Who, found); err != nil {
+		return nil, nil, false, err
 	}
 	return found, rang, true, nil
 }

@@ -197,3 +197,20 @@ func TestForSomebody(t *testing.T) {
 		}
 	})
 }
+
+// Numbers of a list that nobody has shown mean nothing, also two of them.
+func TestNumbersWithoutAList(t *testing.T) {
+	w := newWorld(t, "en")
+	w.now = w.now.Add(time.Hour)
+	before := w.seen(t)
+	var r *desk.Refusal
+	if said, err := w.Do(t.Context(), w.ann, change(intent.Remove, desk.RefOf("1 and 2")), desk.Message{}); !errors.As(err, &r) || !strings.Contains(r.Text, "which numbers?\n\n1. ") {
+		t.Errorf("%+v, %v", said, err)
+	}
+	if got := difference(before, w.seen(t)); len(got) != 0 {
+		t.Errorf("it changes %q", got)
+	}
+	if said := w.do(t, change(intent.Remove, desk.RefOf("1 and 2")), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, "Really remove all 2?") {
+		t.Errorf("now that they are shown: %+v", said)
+	}
+}

@@ -32,9 +32,11 @@ func reminders(q question) (answer, bool) {
 // somebody finds those who are to be reminded besides who asks.
 var somebody = regexp.MustCompile(`(?i)\bremind\s+@\S+|(?:提醒|叫|通知)(?:一下)?\s*@\S+`)
 
-// unclear hands over what wants something of them that is not all said, and has
-// no other meaning here.
-func unclear(q question) (answer, bool) { return q.hand(), q.wants() == intent.Ask }
+// unclear hands over what has no other meaning here: it may name a reminder, which
+// the tool knows.
+func unclear(q question) (answer, bool) {
+	return q.hand(), !q.declined && slices.ContainsFunc(q.offered, func(d llm.ToolDef) bool { return d.Name == "cron" })
+}
 
 // wants is what the words want of the reminders.
 func (q question) wants() intent.Kind {

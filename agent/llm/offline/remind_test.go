@@ -30,29 +30,35 @@ func TestAnswersToAQuestionAreHandedOn(t *testing.T) {
 		}
 	}
 	const nothing = "error (not_found): these words want nothing of the reminders"
-	declined := func(said string) []llm.Message {
+	refused := func(said string) []llm.Message {
 		return append(slices.Clone(history), user(said),
 			llm.Message{Role: llm.Assistant, Calls: []llm.Call{{ID: "d", Name: "cron", Args: `{"action":"say","said":"` + said + `"}`}}},
 			llm.Message{Role: llm.Tool, CallID: "d", Name: "cron", Failed: true, Text: nothing})
 	}
 	for said, want := range map[string]string{"hi": "Hello", "谢谢": "不客气", "write me a poem": "no model"} {
-		if r := ask(t, declined(said)...); !strings.Contains(r.Message.Text, want) || len(r.Message.Calls) != 0 {
+		if r := ask(t, refused(said)...); !strings.Contains(r.Message.Text, want) || len(r.Message.Calls) != 0 {
 			t.Errorf("%q: %q with %+v", said, r.Message.Text, r.Message.Calls)
 		}
 	}
-	if r := ask(t, declined("read notes.txt")...); len(r.Message.Calls) != 1 || r.Message.Calls[0].Name != "read_file" {
+	if r := ask(t, refused("read notes.txt")...); len(r.Message.Calls) != 1 || r.Message.Calls[0].Name != "read_file" {
 		t.Errorf("a file is read by %+v, %q", r.Message.Calls, r.Message.Text)
 	}
 	// Small talk leaves it open.
-	r := ask(t, append(declined("hi"), llm.Message{Role: llm.Assistant, Text: "Hello"}, user("2"))...)
+	r := ask(t, append(refused("hi"), llm.Message{Role: llm.Assistant, Text: "Hello"}, user("2"))...)
 	if calls := r.Message.Calls; len(calls) != 1 || calls[0].Args != `{"action":"say","said":"2"}` {
 		t.Errorf("behind small talk: %+v, %q", calls, r.Message.Text)
+	}
+	// What may name a reminder is for the tool to know.
+	for _, said := range []string{"when is the gym", "什么时候健身", "I walked"} {
+		if r := ask(t, user(said)); len(r.Message.Calls) != 1 || r.Message.Calls[0].Args != `{"action":"say","said":"`+said+`"}` {
+			t.Errorf("%q: %+v, %q", said, r.Message.Calls, r.Message.Text)
+		}
 	}
 	for _, history := range [][]llm.Message{ // no question was open
 		{user("2")},
 		append(before("OK, tomorrow at 8:00: run", false), llm.Message{Role: llm.Assistant, Text: "OK"}, user("2")),
 	} {
-		if r := ask(t, history...); len(r.Message.Calls) != 0 || !strings.Contains(r.Message.Text, "no model") {
+		if r := declined(t, history...); len(r.Message.Calls) != 0 || !strings.Contains(r.Message.Text, "no model") {
 			t.Errorf("%q: %+v, %q", history[len(history)-1].Text, r.Message.Calls, r.Message.Text)
 		}
 	}
