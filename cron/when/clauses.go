@@ -272,8 +272,16 @@ func eachHour(hours, days []piece) (all [][]piece) {
 		}
 		return all
 	}
-	if !once || clocks < 2 {
-		return [][]piece{hours}
+	var rest []piece
+	for i, p := range hours {
+		if next := i + 1; once && clocks > 0 && next < len(hours) && p.part != noPart && !p.isHour() && hours[next].listed && hours[next].part != noPart && !hours[next].isHour() {
+			all = append(all, []piece{p}) // 今天中午和晚上九点
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	if hours = rest; !once || clocks < 2 {
+		return append(all, hours)
 	}
 	g := group{pieces: hours}
 	for _, c := range g.clocks() {

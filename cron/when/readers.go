@@ -253,7 +253,7 @@ func wholeTime(t *grammar.Text, i int) (any, int) {
 // me reads who is to be reminded: not the 我 of 我妈.
 func me(t *grammar.Text, i int) (any, int) {
 	_, j := t.Match("我字", i)
-	if t.At("我家人", i) > j {
+	if t.At("我家人", i) > j && !(t.Is(i-1, "醒") && t.Is(j, "妈", "爸", "爷", "奶", "哥", "姐", "弟", "妹", "叔", "舅") && t.Tokens.Text(j) == t.Tokens.Text(j+1)) {
 		return nil, 0
 	}
 	return found(true, j)

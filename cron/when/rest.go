@@ -104,7 +104,7 @@ func (s *sentence) trim(i, j int) string {
 			k = 0
 		}
 		switch t := s.Tokens[i]; {
-		case s.At("particle", i) == j, s.At("我", i) == j:
+		case s.At("particle", i) == j, s.At("zh-filler", i) == j:
 			return ""
 		case i > 0 && t.Kind == grammar.Mark && strings.Contains(s.Source[s.Tokens[i-1].To:t.From], "\n") && strings.Contains(s.Source[t.To:], "\n"+t.Raw): // a list
 			return s.text(i, s.tail(i, j))
@@ -150,7 +150,7 @@ func (s *sentence) tail(i, j int) int {
 		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me
 		case !end && s.At("on", j)+s.At("at", j) > 0 && s.Tokens[j-1].Kind == grammar.Word && !s.Is(j-1, "and", "then"): // turn the lights on at six
 			return j
-		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "the"):
+		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "是", "the"):
 		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
 		default:
 			return j

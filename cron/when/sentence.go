@@ -85,8 +85,8 @@ func (s *sentence) run(i int) (group, bool) {
 				p.either = p.either || s.At("or", j) > 0
 			}
 		}
-		if next == 0 {
-			break
+		if next == 0 || p.clock != nil && s.Is(j, ",") && s.At("zh-ask", next) > 0 && !s.beginning(g.from) {
+			break // 约了明天三点，两点半提醒我
 		}
 		g.pieces = append(g.pieces, p)
 		g.to, j = next, next
