@@ -151,6 +151,7 @@ func (s *sentence) tail(i, j int) int {
 		case !end && s.At("on", j)+s.At("at", j) > 0 && s.Tokens[j-1].Kind == grammar.Word && !s.Is(j-1, "and", "then"): // turn the lights on at six
 			return j
 		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "是", "the"):
+		case j-1 > i && t.Kind == grammar.Mark && strings.ContainsFunc(t.Text, func(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf) }): // 🥛
 		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
 		default:
 			return j
