@@ -197,7 +197,7 @@ func refused(t *grammar.Text, asked int) bool {
 // before them in it but times and politeness.
 func leads(t *grammar.Text, asked int) bool {
 	for i := asked; i >= 0; i-- {
-		if i > 0 && t.At("clause-mark", i-1) != i && !(i == asked && spoken(t, i-1)) {
+		if i > 0 && t.At("clause-mark", i-1) != i && t.At("emoji", i-1) != i && t.At("polite", i) != asked && !(i == asked && spoken(t, i-1)) {
 			continue
 		}
 		j := i

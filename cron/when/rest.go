@@ -131,7 +131,7 @@ func (s *sentence) quoted(i, j int) bool {
 // tail is where the text ends that begins at i: without orders, marks and words
 // that lead to a time.
 func (s *sentence) tail(i, j int) int {
-	polite := s.order[0] || s.polite()
+	polite := s.firstAsk() >= 0 || s.polite()
 	end := j == len(s.Tokens)
 	for cutting := end; cutting; {
 		cutting = false
