@@ -136,8 +136,15 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(found) == 0 {
 		return nil, d.whose(w.Who, all[0])
 	}
-	if only := slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return !single(j) }); in.Ref.One && len(only) == 1 {
-		found = only // 周五那个 is none of every day
+	if in.Ref.One && len(found) > 1 { // 周五那个 is none of every day
+		now := d.jobs.Now()
+		rare := slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
+			slot := next(j, now)
+			return !single(j) && next(j, slot).Sub(slot) <= 25*time.Hour
+		})
+		if len(rare) == 1 {
+			found = rare
+		}
 	}
 	if len(found) > 1 && !many {
 		return nil, d.which(w, found)

@@ -249,6 +249,12 @@ func (w *world) times(j cron.Job, n int) (all []string) {
 }
 
 func plain(s string) string {
+	s = strings.Map(func(r rune) rune { // an emoji is no other text
+		if r >= 0x1f000 || r == 0xfe0f {
+			return ' '
+		}
+		return r
+	}, s)
 	return strings.ToLower(strings.Trim(strings.Join(strings.Fields(s), " "), " .,!~。，！…“”\"'"))
 }
 

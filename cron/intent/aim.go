@@ -52,7 +52,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Rang: true}
 	default:
 		in.Ref = Ref{Last: true}
-		in.Maybe = in.Maybe || !part.has("it") && !part.has("noun")
+		in.Maybe = (in.Maybe || !part.has("noun")) && !part.has("it")
 	}
 	if in.Ref.All && part.has("but") {
 		in.But, in.And = in.And, nil

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -32,7 +33,7 @@ func noted(t *grammar.Text) bool {
 // in 75 min".
 func (in Intent) unsure(t *grammar.Text, asked int) bool {
 	i := t.At("wish", 0)
-	if t.Tokens[0].Kind == grammar.Han {
+	if slices.ContainsFunc(t.Tokens, func(tok grammar.Token) bool { return tok.Kind == grammar.Han }) {
 		return false
 	}
 	return in.Kind == Query && asked >= 0 || in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)

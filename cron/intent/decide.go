@@ -140,14 +140,14 @@ func (s some) again() bool {
 	}
 	timed := s.has(length) || s.has(clock)
 	switch {
-	case s.has(remind) && (s.has("again") || s.has(length, "again") || s.has(length, "later") && !s.has(name)):
+	case s.has(remind, "") && (s.has("again") || s.has(length, "again") || s.has(length, "later") && !s.has(name)):
 		return true
-	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier") && (s.before(s.index("again")) == "" || s.has("op") || s.has("rang") || s.has("it") || s.has(name)):
+	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier") && (s.before(s.index("again")) == "" || s.has("op") || s.has("rang") || s.has("it") || s.has("noun") && len(s.marks) < 5 || s.has(name)):
 		return timed
 	}
 	for _, m := range s.marks { // "five more minutes"
 		if m.kind == length && s.At("more-time", m.from) == m.to {
-			return !s.has("op") && len(s.marks) < 5
+			return !s.has("op") && len(s.clauses()) < 3
 		}
 	}
 	return false

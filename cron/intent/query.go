@@ -30,7 +30,7 @@ func (s some) query() (Intent, bool) {
 		return Intent{}, false
 	}
 	switch {
-	case s.has("ask", "next-up"), s.asks && s.At("next-one", s.marks[0].from) == s.marks[len(s.marks)-1].to:
+	case s.has("ask", "next-up"), s.asks && s.At("next-one", 0) >= len(s.Tokens)-1:
 		return ask(AskNext, false)
 	case s.has("rang") && asks:
 		return ask(AskMissed, false)

@@ -102,7 +102,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return Intent{}, true
 	}
 	if in, ok := s.decide(asked >= 0); ok {
-		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && (all.op("later", "move") || all.has("to") && t.At("repeat", 0) == 0)) {
+		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && all.op("move", "later", "earlier", "edit")) {
 			if made := fresh(text, t, c, asked); made.Kind == Create {
 				return made, true
 			}

@@ -2,6 +2,7 @@ package when
 
 import (
 	"math/bits"
+	"strings"
 
 	"magpie/cron/grammar"
 )
@@ -232,7 +233,7 @@ func plainTime(t *grammar.Text, i int) (any, int) {
 	g, _ := s.run(i)
 	to, hour := 0, false
 	for _, p := range g.pieces {
-		apart := hour && p.clock != nil && p.from > to && t.Is(to, ",", "，") // …, and what another clause says
+		apart := hour && p.clock != nil && strings.ContainsAny(t.Cut(to, p.from), ",，") // …, and what another clause says
 		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague || apart {
 			break
 		}
