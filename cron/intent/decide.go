@@ -163,7 +163,7 @@ func (s some) unwanted() bool {
 		return false
 	}
 	kind, _ := s.next(i)
-	named := s.has(name) || s.has(place) || s.has("it") || s.has(clock)
+	named := s.has(name) || s.has(place) || s.has("it") || s.one() != ""
 	switch kind {
 	case remind, "noun":
 		return named
@@ -174,7 +174,7 @@ func (s some) unwanted() bool {
 	case "rang":
 		return s.has(name) || s.has(place)
 	case name, "this", clock, "all", "it":
-		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is"))
+		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is")) && (!s.has(clock) || s.soon())
 	case "": // 健身不用了
 		return named && i > 0
 	}
@@ -226,7 +226,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	later, earlier := s.op("later") || s.has("dir", "later", "back") || s.has(length, "later"), s.op("earlier") || s.has("dir", "earlier") || s.has(length, "earlier")
 	named := s.has(name) || s.has(place)
 	in.Time = s.target()
-	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) && (named || s.has("it") || s.has("noun") || s.has("op") || s.has("to")) {
+	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) && (named || s.has("it") || s.has("noun") && !s.ahead() || s.has("op") || s.has("to")) {
 		if in.Shift, in.Time = shift, ""; earlier {
 			in.Shift = shift.Negative()
 		}
@@ -235,7 +235,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	}
 	moves := s.op("move", "later", "earlier") || s.op("set", "edit") && named
 	switch {
-	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to") || s.has("correct") || s.has("always") && named || named && (s.has("old") || s.has("is") && s.has("old"))):
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || s.has("always") && named || named && (s.has("old") || s.has("is") && s.has("old"))):
 		in.Maybe = !moves
 		return Move, in
 	case in.Time == "" && (moves || s.op("set", "edit")) && (named || s.has("it") || s.has("noun") || s.bare()):
@@ -243,6 +243,12 @@ func (s some) move(in Intent) (Op, Intent) {
 		return Move, in
 	}
 	return "", in
+}
+
+// ahead says that a reminder shall come before something: 提前三小时提醒.
+func (s some) ahead() bool {
+	kind, _ := s.next(s.index(length))
+	return kind == "noun"
 }
 
 // bare says that nothing but the operation is said: 改一下.

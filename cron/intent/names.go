@@ -59,7 +59,8 @@ func stem(t *grammar.Text, i int) string {
 	return strings.TrimSuffix(t.Tokens[i].Text, "'s")
 }
 
-// same says that two words are forms of one: call and calling, plant and plants.
+// same says that a word is a form of one of a name: calling of call, plant of
+// plants.
 func same(a, b string) bool {
 	if a == b {
 		return true
@@ -78,7 +79,7 @@ func same(a, b string) bool {
 		}
 		return false
 	}
-	return n >= 3 && ending(a[n:]) && ending(b[n:])
+	return n >= 3 && ending(a[n:]) && ending(b[n:]) && b[n:] != "ing" // no meeting is meant by "let's meet"
 }
 
 // slip says that a is b with a wrong letter.

@@ -9,7 +9,7 @@ func (s some) query() (Intent, bool) {
 	if s.has("ask", "missed") && (s.has("noun") || s.has("nouns") || s.has("ask", "what")) {
 		strange = 0 // "while my phone was off"
 	}
-	if strange == 1 && (s.has("noun") || s.has("nouns")) && s.has("ask", "what", "list") && !s.has("not") && !s.has("past") {
+	if strange == 1 && (s.has("noun") || s.has("nouns")) && s.has("ask", "what", "list") && !s.has("not") && !s.has("past") && !s.has(length) {
 		strange = 0 // a question changes nothing
 	}
 	ask := func(what string, aimed bool) (Intent, bool) {

@@ -186,7 +186,7 @@ func (s some) has(kind string, args ...string) bool { return s.index(kind, args.
 // op says that the words name an operation, which no "don't" stands before.
 func (s some) op(args ...string) bool {
 	for i, m := range s.marks {
-		if m.kind == "op" && slices.Contains(args, m.arg) && !s.denied(i) {
+		if m.kind == "op" && slices.Contains(args, m.arg) && !s.denied(i) && s.At("i-did", m.from-1) < m.to {
 			return true
 		}
 	}
