@@ -68,6 +68,9 @@ func (b *bag) recurrence(d days, at slot) (Phrase, error) {
 	for _, t := range at {
 		on := d
 		if len(t.hours) > 0 && t.hours[0] >= 24 {
+			if len(at) > 1 && d.freq != daily {
+				return Phrase{}, invalid("some of these hours are after midnight, on the day after; say them apart")
+			}
 			var err error
 			if on, err = d.after(); err != nil {
 				return Phrase{}, err

@@ -97,6 +97,11 @@ func (b *bag) repeatHours() []slot {
 		if c.style == midnight {
 			hours = []int{0} // every day at midnight; of other days it is the beginning
 		}
+		if b.repeat.freq == daily { // 24:00 comes as often as 00:00
+			for i := range hours {
+				hours[i] %= 24
+			}
+		}
 		var longer []slot
 		for _, s := range all {
 			for _, h := range hours {
@@ -216,7 +221,7 @@ func (b *bag) missing(d days) (a answer) {
 	slots := b.repeatHours()
 	choice := func(more days) Phrase {
 		more.freq, more.every = d.freq, d.every
-		p, _ := b.recurrence(more, slots[0]) // without one, ParseRule has refused it
+		p, _ := b.recurrence(more, slots[0]) // the zero value where these hours cannot be
 		return p
 	}
 	today := calendar.On(b.now)
@@ -230,6 +235,7 @@ func (b *bag) missing(d days) (a answer) {
 	case d.freq == yearly && d.month == 0 && d.months == "":
 		a, _ = ask("On which day of the year?", "每年的哪一天？", choice(days{month: 1, numbers: []int{1}}), choice(days{month: today.Month, numbers: []int{min(today.Day, 28)}}))
 	}
+	a.phrases = slices.DeleteFunc(a.phrases, func(p Phrase) bool { return p.Cron == "" && p.Rule == "" })
 	return a
 }
 
