@@ -43,72 +43,79 @@ func (in Intent) unsure(t *grammar.Text, asked int) bool {
 func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	noun := false // only 闹钟
 	if asked >= 0 && !c.Command {
-		if refused(t, asked) { // 医生叫我按时吃药，每天八点提醒我
-			for i := asked; i < len(t.Tokens); i++ {
-				if t.Is(i, ",", "。", ";") {
-					rest := t.Cut(i+1, len(t.Tokens))
-					more := theGrammar().Read(rest)
-					if k := asks(more); k >= 0 {
-						if in := create(rest, more, c, k); in.Kind == Create {
-							return in
-						}
-					}
-				}
-			}
+		if refused(t, asked) {
+			return second(t, c, asked)
+		}
+		noun = t.At("zh-bare-noun", asked) > t.At("zh-ask", asked) && !later(t, asked+1, "zh-ask")
+		told := noun && !noted(t) || (noun || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) // "pasta timer 9 min"
+		if told && !noted(t) {
 			return Intent{}
 		}
-		if noun = t.At("zh-bare-noun", asked) > t.At("zh-ask", asked) && !later(t, asked+1, "zh-ask"); noun && !noted(t) || (noun || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) { // "pasta timer 9 min"
-			if !noted(t) {
-				return Intent{}
-			}
-			asked = -1
-		} else if t.At("zh-ask", asked) > 0 && !sure(t, asked) { // 告诉我今天天气
+		if told || t.At("zh-ask", asked) > 0 && !sure(t, asked) { // 告诉我今天天气
 			asked = -1
 		}
 	}
+	note := asked < 0 && !c.Command
 	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0 && t.At("zh-ask", asked) <= t.At("zh-wake", asked) || strings.ContainsAny(text, "⏰⏱⏲⏳⌛")}
 	all, err := found(text, t, asked, c)
-	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
-		q := &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
-		if len(unsure.Choices) == 0 {
-			q.Missing = MissSense
-		} else {
-			in.Text = unsure.Choices[0].Rest
-		}
-		if asked < 0 && !c.Command && (!letters(in.Text) || !unsure.Choices[0].Exact) {
-			return Intent{}
-		}
-		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: q}
+	if err != nil {
+		return in.untimed(t, c, asked, err)
 	}
-	switch {
-	case errors.Is(err, when.ErrNone) && asked < 0:
-		return Intent{}
-	case errors.Is(err, when.ErrNone) && !c.Command && !sure(t, asked):
-		return Intent{}
-	case errors.Is(err, when.ErrNone):
-		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(text)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
-	case err != nil && asked < 0 && !c.Command:
-		return Intent{}
-	case err != nil:
-		return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
-	}
-	in.Times, in.Text = all, all[0].Rest
-	if all[0].Nag > 0 {
-		in.Nag = all[0].Nag
-	}
+	in.Times, in.Text, in.Nag = all, all[0].Rest, all[0].Nag
 	if theGrammar().Read(in.Text).At("no-text", 0) > 0 {
 		in.Text = ""
 	}
 	if in.Text == "" && !in.Timer {
-		if asked < 0 && !c.Command {
+		if note {
 			return Intent{}
 		}
 		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
 	}
-	if asked < 0 && !c.Command && (!letters(in.Text) && !in.Timer || !all[0].Exact) || noun && !all[0].Exact {
+	if note && (!letters(in.Text) && !in.Timer || !all[0].Exact) || noun && !all[0].Exact {
 		return Intent{}
 	}
 	return in
+}
+
+// second reads what follows a clause that asks for none: 医生叫我按时吃药，每天八点提醒我.
+func second(t *grammar.Text, c Context, asked int) Intent {
+	for i := asked; i < len(t.Tokens); i++ {
+		if !t.Is(i, ",", "。", ";") {
+			continue
+		}
+		rest := t.Cut(i+1, len(t.Tokens))
+		more := theGrammar().Read(rest)
+		if k := asks(more); k >= 0 {
+			if in := create(rest, more, c, k); in.Kind == Create {
+				return in
+			}
+		}
+	}
+	return Intent{}
+}
+
+// untimed asks for the time that the words do not say.
+func (in Intent) untimed(t *grammar.Text, c Context, asked int, err error) Intent {
+	note := asked < 0 && !c.Command
+	unsure, several := errors.AsType[*when.Ambiguous](err)
+	switch {
+	case several && len(unsure.Choices) == 0:
+		if note {
+			return Intent{}
+		}
+		return Intent{Kind: Ask, Timer: in.Timer, Question: &Question{Missing: MissSense, Text: unsure.Question}}
+	case several:
+		in.Text = unsure.Choices[0].Rest
+		if note && (!letters(in.Text) || !unsure.Choices[0].Exact) {
+			return Intent{}
+		}
+		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}}
+	case note, errors.Is(err, when.ErrNone) && !c.Command && !sure(t, asked):
+		return Intent{}
+	case errors.Is(err, when.ErrNone):
+		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(t.Source)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+	}
+	return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
 }
 
 // found reads the times. Of several sentences the one that asks is enough when
@@ -143,7 +150,7 @@ func stops(t *grammar.Text, i int) bool {
 	case ".":
 		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && (t.At("ask-verb", i+1) > 0 || t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1 && t.At("abbreviation", i-1) == 0)
 	}
-	return false
+	return t.Tokens[i].Text[0] >= 0xf0 && i > 0 && i+1 < len(t.Tokens) // an emoji
 }
 
 // later says that the category stands at i or behind it.
