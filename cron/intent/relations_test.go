@@ -82,8 +82,10 @@ func told(in intent.Intent) string {
 // orders says that a text asks for a reminder itself.
 func orders(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{"remind", "timer", "alarm", "forget", "nudge", "ping", "wake", "tell me", "note", "todo", "remember", "bug me", "nag", "buzz", "let me know", "heads up", "alert",
-		"提醒", "叫", "喊", "闹钟", "鬧鐘", "计时", "催", "忘", "记", "通知", "告诉", "定时", "倒数", "备忘", "戳", "提我", "待办", " me ", "我", "until i", "pomodoro", "番茄钟"}, func(word string) bool { return strings.Contains(text, word) })
+	return slices.ContainsFunc([]string{
+		"remind", "timer", "alarm", "forget", "nudge", "ping", "wake", "tell me", "note", "todo", "remember", "bug me", "nag", "buzz", "let me know", "heads up", "alert",
+		"提醒", "叫", "喊", "闹钟", "鬧鐘", "计时", "催", "忘", "记", "通知", "告诉", "定时", "倒数", "备忘", "戳", "提我", "待办", " me ", "我", "until i", "pomodoro", "番茄钟",
+	}, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // refused are forms of a text in which it asks for no reminder.
