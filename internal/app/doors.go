@@ -34,6 +34,7 @@ type doors struct {
 	pairs  *access.Pairs
 	rooms  *room.Keeper   // of what is said in groups
 	words  dispatch.Words // of what was sent
+	zones  *settings.Store
 	files  *dispatch.Intake
 }
 
@@ -53,7 +54,7 @@ type door struct {
 }
 
 func (p *program) newDoors(b *brain) (*doors, error) {
-	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")), rooms: p.rooms(), words: p.bus.Receipts()}
+	d := &doors{p: p, byName: map[string]*door{}, pairs: access.NewPairs(p.bus.Table("pairs")), rooms: p.rooms(), words: p.bus.Receipts(), zones: settings.New(p.bus.Table("sess"), nil)}
 	b.approve = d.approve
 	if !p.has(Gateway) {
 		return d, nil
@@ -309,7 +310,7 @@ func guarded(work func() error) (err error) {
 
 // sink is the whole way in: who may speak, files noted, into the mailbox.
 func (d *doors) sink(door *door) channels.Sink {
-	last := &intake{bus: d.p.bus, talk: &talk{d.rooms, door.gate, d.p.log}, log: d.p.log, now: time.Now, zone: settings.New(d.p.bus.Table("sess"), nil).Noted}
+	last := &intake{bus: d.p.bus, talk: &talk{d.rooms, door.gate, d.p.log}, log: d.p.log, now: time.Now, zone: d.zones.Noted}
 	next := channels.Sink(func(ctx context.Context, in chat.Inbound) error {
 		d.p.meters.inbound.WithLabelValues(door.cfg.Name).Inc()
 		return last.sink(ctx, in)
