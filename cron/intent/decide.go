@@ -235,7 +235,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	}
 	moves := s.op("move", "later", "earlier") || s.op("set", "edit") && named
 	switch {
-	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || s.has("always") && named || named && (s.has("old") || s.has("is") && s.has("old"))):
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || s.has("always") && named || named && s.has("old")):
 		in.Maybe = !moves
 		return Move, in
 	case in.Time == "" && (moves || s.op("set", "edit")) && (named || s.has("it") || s.has("noun") || s.bare()):

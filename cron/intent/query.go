@@ -51,7 +51,7 @@ func (s some) query() (Intent, bool) {
 	case named && s.asks && (s.has("noun") || s.has(clock)) && !s.has("op"):
 		return ask(AskWhen, true)
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
-		asks && s.has(clock) && !named && !s.has(remind) && s.scheduled(),
+		s.has("ask", "what") && s.has(clock) && !named && !s.has(remind), // "anything on friday?"
 		asks && s.has("ask", "what") && s.index("ask", "what") < s.index(remind) && !named,
 		s.has("ask", "list") && s.has("all") && !named && !s.has(clock), s.has("ask", "what") && s.has("noun-weak") && s.has(remind) && !named,
 		s.only("list"), s.listed(), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
@@ -82,7 +82,3 @@ func (s some) only(arg string) bool {
 	}
 	return s.has("ask", arg)
 }
-
-// scheduled says that the words ask what is there at a time: "anything on
-// friday?"
-func (s some) scheduled() bool { return s.has("ask", "what") }

@@ -210,7 +210,7 @@ func (s some) next(i int) (kind string, at int) {
 	return "", i
 }
 
-// strange are the rows of tokens that are not understood.
+// unknown are the rows of tokens that are not understood.
 func (s some) unknown() (all []grammar.Part) {
 	open := false
 	for i, m := range s.marks {
