@@ -164,7 +164,7 @@ func (f *turns) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Unlock()
 	seen := &answered{ResponseWriter: w, code: http.StatusOK}
 	p.hook.ServeHTTP(seen, r)
-	if seen.code != http.StatusOK {
+	if seen.code != http.StatusOK && r.Context().Err() == nil { // a caller that hung up hears no answer; it calls again
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.bad = append(f.bad, seen.code)
