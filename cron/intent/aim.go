@@ -103,7 +103,7 @@ func (s some) strong() bool {
 	}
 	strong := func(m mark) bool {
 		aimed, _ := s.next(s.index("to"))
-		return (s.At("weak-op", m.from) != m.to || m.arg != "set" && s.has("to") && aimed == clock) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+		return (s.At("weak-op", m.from) != m.to || (m.arg != "set" || s.has("noun")) && s.has("to") && aimed == clock) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
 	}
 	for _, m := range s.marks {
 		if m.kind != fill {

@@ -29,6 +29,10 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 		}
 		if in.Kind == Change && in.Op != Undo {
 			for k, other := range clauses {
+				if in.takes(other) {
+					in = in.timed(s.c)
+					continue
+				}
 				if also, ok := other.wish(all, asked); k != i && other.changes() && (!ok || also.Op != in.Op) && !(in.Op == Remove && other.unwanted()) {
 					return Intent{}, false // more is said than is understood
 				}
@@ -37,6 +41,20 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 		return in, true
 	}
 	return Intent{}, false
+}
+
+// takes gives a change without a time that of a clause that tells of one: "they
+// moved the meeting to 11, fix my reminder".
+func (in *Intent) takes(told some) bool {
+	if in.Op != Move || in.Time != "" || in.Shift != (when.Span{}) || !told.has("to") || told.has(remind) || told.has("not") {
+		return false
+	}
+	in.Time = told.target()
+	if strange := told.unknown(); in.Ref.Last && !told.has("it") && len(strange) > 0 {
+		last := strange[len(strange)-1]
+		in.Ref, in.Maybe = readRef(told.Cut(last.From, last.To)), false
+	}
+	return in.Time != ""
 }
 
 // changes says that the words may change something: a clause that is not
