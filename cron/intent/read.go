@@ -151,10 +151,10 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 	return Intent{}, stated(t, asked) || s.all().refuses() || s.all().sure() && (!s.all().has(remind) || s.At("把", 0) > 0)
 }
 
-// sets says that the words begin with "set the" and name a reminder's new time.
+// sets says that the words begin with "set the" and say a reminder's new time.
 func (s some) sets() bool {
 	i := s.index("op", "set")
-	return i >= 0 && s.has("noun") && s.has("to") && s.At("definite", s.marks[i].to) > 0
+	return i >= 0 && (s.has("noun") && s.has("to") || s.shifted()) && s.At("definite", s.marks[i].to) > 0
 }
 
 // refuses says that a message begins with that no reminder is wanted.
