@@ -142,16 +142,19 @@ const (
 
 type repeat struct {
 	freq    frequency
-	every   int    // every so many days, weeks, months or years; 0 is 1
-	week    uint8  // bits of the days, Sunday first
-	nth     int    // of a monthly: which of the week; -1 the last
-	also    int    // and another one
-	numbers []int  // days of the month
-	months  string // of a yearly one: the months, as BYMONTH has them
-	minute  int    // of a fullHour
-	work    bool   // of working days, where nobody means the night
-	rest    bool   // of free days
-	days    bool   // work is of China's calendar, where the zone is there
+	every   int   // every so many days, weeks, months or years; 0 is 1
+	week    uint8 // bits of the days, Sunday first
+	nth     int   // of a monthly: which of the week; -1 the last
+	also    int   // and another one
+	numbers []int // days of the month
+	months  []int // none: every one
+	minute  int   // of a fullHour
+	work    bool  // of working days, where nobody means the night
+	rest    bool  // of free days
+	days    bool  // work is of China's calendar, where the zone is there
+	kept    calendar.Days
+	holiday string // of a yearly: the day, or so many days early
+	early   int
 	lunar   bool
 	sure    bool // numbers that some months lack are meant so
 	apart   bool // 每隔两天: every two days or with two days between
