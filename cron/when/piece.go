@@ -152,14 +152,14 @@ type repeat struct {
 	work    bool  // of working days, where nobody means the night
 	rest    bool  // of free days
 	days    bool  // work is of China's calendar, where the zone is there
-	kept    calendar.Days
-	holiday string // of a yearly: the day, or so many days early
-	early   int
 	lunar   bool
 	sure    bool // numbers that some months lack are meant so
 	apart   bool // 每隔两天: every two days or with two days between
 	often   int  // so many times a day
 	span    Span
+	kept    calendar.Days // once the zone is known
+	holiday string        // of a yearly one
+	early   int           // so many days before the holiday
 }
 
 // limit bounds what repeats, or leaves something out.
