@@ -203,24 +203,28 @@ func (b *bag) inChina() bool {
 
 // missing asks for the day of a week, month or year that was not said.
 func (b *bag) missing(d repeat) (a answer) {
-	slots := b.repeatHours()
-	choice := func(more repeat) Phrase {
-		more.freq, more.every = d.freq, d.every
-		p, _ := b.recurrence(more, slots[0]) // the zero value where these hours cannot be
-		return p
+	if d.week != 0 || len(d.numbers) > 0 || d.nth != 0 || d.holiday != "" || d.kept != calendar.AllDays {
+		return a
 	}
 	today := calendar.On(b.now)
-	none := d.week == 0 && len(d.numbers) == 0 && d.nth == 0 && d.holiday == "" && d.kept == ""
+	var choices []repeat
 	switch {
-	case !none:
 	case d.freq == weekly:
-		a, _ = ask("On which day of the week?", "周几？", choice(repeat{week: 1 << today.Weekday()}), choice(repeat{week: 1 << time.Monday}), choice(repeat{week: 1 << time.Friday}))
+		a, _ = ask("On which day of the week?", "周几？")
+		choices = []repeat{{week: 1 << today.Weekday()}, {week: 1 << time.Monday}, {week: 1 << time.Friday}}
 	case d.freq == monthly:
-		a, _ = ask("On which day of the month?", "每月的哪一天？", choice(repeat{numbers: []int{1}}), choice(repeat{numbers: []int{15}}), choice(repeat{numbers: []int{lastDay}}))
+		a, _ = ask("On which day of the month?", "每月的哪一天？")
+		choices = []repeat{{numbers: []int{1}}, {numbers: []int{15}}, {numbers: []int{lastDay}}}
 	case d.freq == yearly && len(d.months) == 0:
-		a, _ = ask("On which day of the year?", "每年的哪一天？", choice(repeat{months: []int{1}, numbers: []int{1}}), choice(repeat{months: []int{int(today.Month)}, numbers: []int{min(today.Day, 28)}}))
+		a, _ = ask("On which day of the year?", "每年的哪一天？")
+		choices = []repeat{{months: []int{1}, numbers: []int{1}}, {months: []int{int(today.Month)}, numbers: []int{min(today.Day, 28)}}}
 	}
-	a.phrases = slices.DeleteFunc(a.phrases, func(p Phrase) bool { return p.Cron == "" && p.Rule == "" })
+	for _, more := range choices {
+		more.freq, more.every = d.freq, d.every
+		if p, err := b.recurrence(more, b.repeatHours()[0]); err == nil { // else these hours cannot be
+			a.phrases = append(a.phrases, p)
+		}
+	}
 	return a
 }
 
