@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,7 +73,7 @@ func (g group) sameDay(d calendar.Date) {
 		case r.freq == monthly:
 			r.numbers = []int{d.Day}
 		case r.freq == yearly:
-			r.numbers, r.months = []int{d.Day}, strconv.Itoa(int(d.Month))
+			r.numbers, r.months = []int{d.Day}, []int{int(d.Month)}
 		}
 	}
 }

@@ -104,14 +104,14 @@ var repeatActions = map[string]grammar.Action{
 	},
 	"lunar-both": func(grammar.Args) any { return repeated(repeat{freq: monthly, lunar: true, numbers: []int{1, 15}}) },
 	"quarter-day": func(a grammar.Args) any {
-		r := repeat{freq: monthly, months: "1,4,7,10", numbers: []int{a.Num(0, 1)}}
+		r := repeat{freq: monthly, months: []int{1, 4, 7, 10}, numbers: []int{a.Num(0, 1)}}
 		if r.numbers[0] == lastDay {
-			r.months = "3,6,9,12"
+			r.months = []int{3, 6, 9, 12}
 		}
 		return repeated(r)
 	},
 	"quarter-nth": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, months: "1,4,7,10", nth: a.Num(0, 1), week: bit(a, 1)})
+		return repeated(repeat{freq: monthly, months: []int{1, 4, 7, 10}, nth: a.Num(0, 1), week: bit(a, 1)})
 	},
 	"yearly": func(a grammar.Args) any {
 		p, _ := a.Arg(0).(piece)
