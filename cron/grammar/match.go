@@ -111,6 +111,36 @@ func (t *Text) At(name string, i int) int {
 	return j
 }
 
+// Longest is where the longest of some categories ends that stand at i, 0 when
+// none does.
+func (t *Text) Longest(i int, names ...string) (end int) {
+	for _, name := range names {
+		end = max(end, t.At(name, i))
+	}
+	return end
+}
+
+// First is the first token from i up to j at which one of some categories
+// stands, -1 without one.
+func (t *Text) First(i, j int, names ...string) int {
+	for ; i < j; i++ {
+		if t.Longest(i, names...) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// Across says that all from i up to j is of some categories.
+func (t *Text) Across(i, j int, names ...string) bool {
+	for i < j {
+		if i = t.Longest(i, names...); i == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // After is the place after a category that may stand at i.
 func (t *Text) After(name string, i int) int { return max(i, t.At(name, i)) }
 

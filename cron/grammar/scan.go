@@ -125,24 +125,17 @@ func runEnd(src string, i int, k Kind) int {
 
 // narrow makes full-width forms plain: １ is 1, ： is a colon.
 func narrow(r rune) rune {
-	if r >= '！' && r <= '～' {
+	switch {
+	case r == '’':
+		return '\''
+	case r >= '！' && r <= '～':
 		return r - '！' + '!'
 	}
 	return r
 }
 
 func plain(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return strings.Map(func(r rune) rune {
-				if r == '’' {
-					return '\''
-				}
-				return fold(unicode.ToLower(narrow(r)))
-			}, s)
-		}
-	}
-	return strings.ToLower(s)
+	return Simplify(strings.Map(func(r rune) rune { return unicode.ToLower(narrow(r)) }, s))
 }
 
 // Text is that of the token at i; nothing outside of the sentence.
