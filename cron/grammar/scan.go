@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -201,10 +202,5 @@ func (ts Tokens) Skip(i int, all ...string) int {
 
 // Is says whether the token at i is one of the texts.
 func (ts Tokens) Is(i int, all ...string) bool {
-	for _, s := range all {
-		if i >= 0 && i < len(ts) && ts[i].Text == s {
-			return true
-		}
-	}
-	return false
+	return i >= 0 && i < len(ts) && slices.Contains(all, ts[i].Text)
 }

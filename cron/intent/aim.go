@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref, in.But = Ref{All: true}, refs
 	}
 	in.Ref = in.Ref.at(s.c)
-	return in.timed(s.c), true
+	return in, true
 }
 
 // called is a reminder that is called by words which are not understood. A time
@@ -119,19 +120,6 @@ func (s some) one() string {
 	return ""
 }
 
-// timed tells a new time from a new repetition.
-func (in Intent) timed(c Context) Intent {
-	if in.Time == "" || in.Op != Move && in.Op != Repeat {
-		return in
-	}
-	if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil {
-		if in.Op = Repeat; !p.At.IsZero() {
-			in.Op = Move
-		}
-	}
-	return in
-}
-
 // at turns the time that a reminder is named by into the hour or the days at
 // which it comes. Words name it better.
 func (r Ref) at(c Context) Ref {
@@ -144,18 +132,11 @@ func (r Ref) at(c Context) Ref {
 	}
 	if len(all) > 0 && all[0].Exact {
 		if t := first(all[0], c); !t.IsZero() {
-			r.Clock = t.In(c.zone()).Format("15:04")
+			r.Clock = t.In(cmp.Or(c.Zone, time.UTC)).Format("15:04")
 		}
 	}
 	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour) {
 		r.From, r.To = from, to
 	}
 	return r
-}
-
-func (c Context) zone() *time.Location {
-	if c.Zone == nil {
-		return time.UTC
-	}
-	return c.Zone
 }

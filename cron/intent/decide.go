@@ -55,6 +55,9 @@ func (s some) wish(all some) (Intent, bool) {
 		return s.part(0, lead).aim(in, all)
 	case Move:
 		in.Time = s.target()
+		if p, err := when.Parse(in.Time, s.c.Now, s.c.Zone); err == nil && p.At.IsZero() {
+			in.Op = Repeat
+		}
 	case Snooze:
 		if in.Shift = s.span(); in.Shift == (when.Span{}) {
 			in.Time = s.target()
@@ -132,48 +135,39 @@ func (s some) text() (text string, lead int) {
 		return "", max(0, s.index("op", "text"))
 	}
 	end := s.marks[len(s.marks)-1].to
-	if k := s.index("not"); k > i && s.marks[k-1].kind == stop {
-		end = s.marks[k-1].from
-	}
-	for _, kind := range []string{"instead", "old"} {
-		if k := s.index(kind); k > i {
-			end = s.marks[k].from
+	for k, m := range s.marks[i+1:] {
+		next, at := s.next(i + 1 + k)
+		if m.kind == "instead" || m.kind == "old" || m.kind == stop && next == "not" && at == i+k+2 {
+			end = m.from
+			break
 		}
 	}
-	for end > s.marks[i].to && (s.Tokens[end-1].Kind == grammar.Mark && !strings.ContainsAny(s.Tokens[end-1].Text, ")]") || s.At("particle", end-1) == end || s.At("polite", end-1) == end) {
-		end--
+	from := s.marks[i].to
+	if end = ended(s.Text, from, end); s.At("polite", from) < end {
+		text = strings.Trim(s.Cut(from, end), " ,，。“”\"'「」:：")
 	}
-	return strings.Trim(s.Cut(s.marks[i].to, end), " ,，。“”\"'「」:："), i
+	return text, i
 }
 
 // lead is the mark behind which new words stand, -1 without one: "to say", or
 // "to" before what is no time.
 func (s some) lead() int {
-	i := s.index("op", "says")
-	if is := s.index("is"); i < 0 && s.is("corrected") && !s.part(is, len(s.marks)).has(clock) {
-		i = is
+	mark, ok := s.rules.first("lead", s)
+	if !ok || mark[0] == "none" {
+		return -1
 	}
-	if colon := s.index(stop, ":"); i < 0 && colon > 0 && s.op("set", "edit", "text") && s.part(0, colon).is("aimed") {
-		i = colon
-	}
-	if i < 0 {
-		if i = s.index("to"); i >= 0 && (s.has(remind) || s.is("to-time")) {
-			return -1
-		}
-	}
-	if i < 0 {
-		if i = s.index("op", "text"); i < 0 || s.marks[i].from == 0 {
-			return -1
-		}
-	}
-	before := s.part(0, i)
-	if k := s.index("old"); k > i {
-		before = s.part(k, len(s.marks)) // "call it X instead of Y"
+	i := s.index(mark[0], mark[1:]...)
+	before, behind := s.part(0, i), s.part(i, len(s.marks))
+	if old := behind.index("old"); old >= 0 {
+		before = behind.part(old, len(behind.marks)) // "call it X instead of Y"
 	}
 	if !before.is("aimed") && !before.op("wording") && len(before.unknown()) != 1 {
 		return -1
 	}
-	if s.marks[i].kind == "to" && (!s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind != grammar.Han || s.part(i, len(s.marks)).has(clock)) {
+	if (mark[0] == "to" || mark[0] == "is") && behind.has(clock) {
+		return -1
+	}
+	if mark[0] == "to" && !s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind != grammar.Han {
 		return -1
 	}
 	return i

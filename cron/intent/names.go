@@ -80,11 +80,7 @@ func same(a, b string) bool {
 		if n > 0 && len(s) > 3 && s[0] == a[n-1] {
 			s = s[1:] // running
 		}
-		switch s {
-		case "", "s", "es", "e", "ed", "d", "ing":
-			return true
-		}
-		return false
+		return slices.Contains([]string{"", "s", "es", "e", "ed", "d", "ing"}, s)
 	}
 	return n >= 3 && ending(a[n:]) && ending(b[n:]) && b[n:] != "ing" // no meeting is meant by "let's meet"
 }
