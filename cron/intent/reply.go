@@ -30,11 +30,7 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		made.Times, made.Text = in.Times, text(answer)
 		return made, made.Text != ""
 	}
-	p, ok := chosen(t, in.Question.Choices)
-	if !ok {
-		p, ok = refined(t, in.Question.Choices, c)
-	}
-	if ok {
+	if p, ok := chosen(t, in.Question.Choices, c); ok {
 		made.Times = p.All()
 		return complete(made), true
 	}
@@ -56,40 +52,28 @@ func text(answer string) string {
 	return t.Cut(i, len(t.Tokens))
 }
 
-// chosen is the choice that the words name by its place: "2", "the first one",
-// 第二个, 后面那个.
-func chosen(t *grammar.Text, choices []when.Phrase) (when.Phrase, bool) {
-	v, j := t.Match("choice", 0)
-	if j == 0 || len(choices) == 0 {
-		return when.Phrase{}, false
-	}
-	n := v.(int)
-	if n < 0 {
-		n += len(choices) + 1
-	}
-	if n < 1 || n > len(choices) {
-		return when.Phrase{}, false
-	}
-	return choices[n-1], true
-}
-
-// refined is the one choice that fits what the words say of it: "pm", "in the
-// evening", "tomorrow", "the 20:00 one".
-func refined(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
+// chosen is the one choice that the words name by its place, or that fits what
+// they say of it: "2", 第二个, "pm", "in the evening", "the 20:00 one".
+func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
+	place, _ := t.Match("choice", 0)
+	n, _ := place.(int)
 	half, _ := t.Match("half", 0)
-	fits := func(at time.Time) bool {
-		switch half {
-		case "am":
-			return at.Hour() < 12
-		case "pm":
-			return at.Hour() >= 12
-		}
-		q, err := when.Moved(t.Source, when.Phrase{At: at, Zone: c.Zone}, at, c.Now)
-		return err == nil && q.At.Equal(at)
-	}
 	var fit []when.Phrase
-	for _, p := range choices {
-		if at := first(p, c); !at.IsZero() && fits(at) {
+	for i, p := range choices {
+		at, fits := first(p, c), false
+		switch {
+		case n != 0 && n <= len(choices):
+			fits = n == i+1 || n == i-len(choices)
+		case at.IsZero():
+		case half == "am":
+			fits = at.Hour() < 12
+		case half == "pm":
+			fits = at.Hour() >= 12
+		default:
+			q, err := when.Moved(t.Source, when.Phrase{At: at, Zone: c.Zone}, at, c.Now)
+			fits = err == nil && q.At.Equal(at)
+		}
+		if fits {
 			fit = append(fit, p)
 		}
 	}

@@ -154,44 +154,18 @@ var facts = map[string]condition{
 	"time":        func(s some) bool { return s.target() != "" },
 	"text":        func(s some) bool { text, _ := s.text(); return text != "" },
 	"span":        func(s some) bool { return s.span() != when.Span{} },
-	"listed":      some.listed,
+	"mine": func(s some) bool {
+		return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == fill && s.At("my", m.from) == 0 })
+	},
+	"whole": func(s some) bool { return len(s.marks) == len(s.sense.marks) },
 	"repeats": func(s some) bool {
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.comesAgain(m.from) })
 	},
-	"past":       func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
-	"has-done":   func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
-	"short":      func(s some) bool { return s.has("noun") && len(s.marks) < 5 },
-	"把":          func(s some) bool { return s.At("把", 0) > 0 },
-	"corrects":   func(s some) bool { return s.all().has("correct") },
-	"han":        func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
-	"firm-first": firm("^op"),
-	"firm-last":  firm("$op"),
-	"brief":      func(s some) bool { return len(s.clauses()) < 3 },
-}
-
-// firm says that an operation is done to what exists already, rather than to
-// things: "trash out", "check the oven".
-func firm(which string) condition {
-	op := selected(which)
-	return func(s some) bool {
-		i := s.find(op)
-		if i < 0 || slices.Contains([]string{"done", "says", "wording", "once", "repeat"}, s.marks[i].arg) {
-			return false
-		}
-		aimed, _ := s.next(s.index("to"))
-		return s.At("weak-op", s.marks[i].from) != s.marks[i].to || s.marks[i].arg != "set" && s.has("to") && aimed == clock
-	}
-}
-
-// listed says that nothing is named but reminders: 我的提醒.
-func (s some) listed() bool {
-	if len(s.marks) < len(s.sense.marks) {
-		return false // reminder: call Bob
-	}
-	for _, m := range s.marks {
-		if m.kind != "noun" && m.kind != "nouns" && m.kind != "all" && s.At("my", m.from) == 0 {
-			return false
-		}
-	}
-	return s.has("noun") || s.has("nouns")
+	"past":     func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
+	"has-done": func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
+	"short":    func(s some) bool { return s.has("noun") && len(s.marks) < 5 },
+	"把":        func(s some) bool { return s.At("把", 0) > 0 },
+	"corrects": func(s some) bool { return s.all().has("correct") },
+	"han":      func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
+	"brief":    func(s some) bool { return len(s.clauses()) < 3 },
 }
