@@ -144,7 +144,7 @@ func (r request) stops(i int) bool {
 	case "。", "!", "?":
 		return true
 	case ".":
-		return i+1 == len(r.Tokens) || r.Tokens[i+1].Gap && (r.At("ask-verb", i+1) > 0 || r.Tokens[i-1].Kind != grammar.Number && len(r.Tokens[i-1].Text) > 1 && r.At("abbreviation", i-1) == 0)
+		return i+1 == len(r.Tokens) || r.Tokens[i+1].Gap && (r.At("ask-verb", i+1) > 0 || i > 0 && r.Tokens[i-1].Kind != grammar.Number && len(r.Tokens[i-1].Text) > 1 && r.At("abbreviation", i-1) == 0)
 	default:
 		return tok.Text[0] >= 0xf0 && i > 0 && i+1 < len(r.Tokens) // an emoji
 	}
