@@ -95,7 +95,9 @@ func leftOver(text string) string {
 
 // doubted asks whether the times are right though some words were not understood.
 func (in Intent) doubted(words string) Intent {
-	in.Kind, in.Question = Ask, &Question{Missing: MissTime, Choices: in.Times, Text: when.Text{
+	all := in.Times[0]
+	all.And = in.Times[1:]
+	in.Kind, in.Question = Ask, &Question{Missing: MissTime, Choices: []when.Phrase{all}, Text: when.Text{
 		English: "I did not understand “" + words + "”. Is this right without it?",
 		Chinese: "“" + words + "”没看懂。不看这部分，这样对吗？",
 	}}
@@ -136,7 +138,7 @@ func (r request) untimed(timer bool, err error) Intent {
 	if p, err := when.Find("in 1 minute, "+r.Source, time.Unix(0, 0), nil); err == nil {
 		text = p.Rest
 	}
-	return Intent{Kind: Ask, Text: strings.TrimSpace(text), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+	return Intent{Kind: Ask, Text: strings.TrimSpace(text), Timer: timer, Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
 }
 
 // found reads the times. Of several sentences the one that asks is enough when

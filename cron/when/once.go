@@ -94,8 +94,18 @@ func (b *bag) moments(days []calendar.Date) (answer, error) {
 	if !said && days[0] == calendar.On(b.now) {
 		return b.later(days[0])
 	}
+	if days[0] == calendar.On(b.now) && len(days) == 1 {
+		a := answer{question: passedToday, open: true}
+		hours, minute, second := b.hours(false)
+		for _, h := range hours {
+			a.phrases = append(a.phrases, Phrase{At: days[0].Add(1).At(h, minute, second, b.zone)})
+		}
+		return a, nil
+	}
 	return answer{}, fmt.Errorf("%w: %s", ErrPast, b.passed(days[0]))
 }
+
+var passedToday = Text{"That hour has passed today. Tomorrow?", "今天这个时间已经过了。是明天吗？"}
 
 // lately asks about a date without a year that has just passed: nobody who says
 // "november 22" the day after is sure to mean the next year.
@@ -148,7 +158,7 @@ func (b *bag) nextClock() (answer, error) {
 	}
 	a := b.hourQuestion()
 	if passed := calendar.On(all[0]) != today && len(hours) == 1 && hours[0] >= 5 && hours[0] < 24 && hours[0] < b.now.Hour()+1 && b.now.Hour() < 20; passed && is {
-		a.question, a.open = Text{"That hour has passed today. Tomorrow?", "今天这个时间已经过了。是明天吗？"}, true
+		a.question, a.open = passedToday, true
 	}
 	for _, t := range all {
 		a.phrases = append(a.phrases, Phrase{At: t})
