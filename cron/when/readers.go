@@ -12,32 +12,34 @@ func readers() map[string]grammar.Reader {
 	type text = *grammar.Text
 	const english, chinese = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
 	return map[string]grammar.Reader{
-		"number":         {Read: wholeNumber, At: english},
-		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
-		"cn":             {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
-		"cn-number":      {Read: chineseNumber, At: chinese},
-		"cn-day":         {Read: func(t text, i int) (any, int) { return within(t, i, 1, 99) }, At: chinese},
-		"cn-lunar":       {Read: lunarNumber, At: chinese},
-		"cn-hour":        {Read: chineseHour, At: chinese},
-		"cn-minute":      {Read: chineseMinute, At: chinese},
-		"ordinal":        {Read: func(t text, i int) (any, int) { return found(t.Ordinal(i)) }, At: english},
-		"ordinal-digits": {Read: func(t text, i int) (any, int) { return ordinal(t, i, true) }, At: grammar.Digits},
-		"ordinal-word":   {Read: func(t text, i int) (any, int) { return ordinal(t, i, false) }, At: grammar.Spoken},
-		"day-number":     {Read: dayNumber, At: english},
-		"year":           {Read: year, At: chinese},
-		"hour":           {Read: hour, At: english},
-		"hour-word":      {Read: spokenHour, At: grammar.Spoken},
-		"minute":         {Read: minute, At: english},
-		"minute-word":    {Read: minuteWord, At: english},
-		"minute-digits":  {Read: minuteDigits, At: grammar.Digits},
-		"military":       {Read: military, At: grammar.Digits},
-		"run-together":   {Read: runTogether, At: grammar.Digits},
-		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
-		"numbers":        {Read: numbers, At: english},
-		"cn-days":        {Read: chineseDays, At: chinese},
-		"iso-date":       {Read: isoDate, At: grammar.Digits},
-		"zone-name":      {Read: zoneName, At: grammar.Letters | grammar.Marks},
-		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
+		"number":           {Read: wholeNumber, At: english},
+		"amount":           {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
+		"cn":               {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
+		"cn-number":        {Read: chineseNumber, At: chinese},
+		"cn-day":           {Read: func(t text, i int) (any, int) { return within(t, i, 1, 99) }, At: chinese},
+		"cn-lunar":         {Read: lunarNumber, At: chinese},
+		"cn-hour":          {Read: chineseHour, At: chinese},
+		"cn-minute":        {Read: chineseMinute, At: chinese},
+		"ordinal":          {Read: func(t text, i int) (any, int) { return found(t.Ordinal(i)) }, At: english},
+		"ordinal-digits":   {Read: func(t text, i int) (any, int) { return ordinal(t, i, true) }, At: grammar.Digits},
+		"ordinal-word":     {Read: func(t text, i int) (any, int) { return ordinal(t, i, false) }, At: grammar.Spoken},
+		"day-number":       {Read: dayNumber, At: english},
+		"listed-date":      {Read: listedDate, At: grammar.Digits},
+		"year":             {Read: year, At: chinese},
+		"hour":             {Read: hour, At: english},
+		"hour-word":        {Read: spokenHour, At: grammar.Spoken},
+		"minute":           {Read: minute, At: english},
+		"minute-word":      {Read: minuteWord, At: english},
+		"minute-digits":    {Read: minuteDigits, At: grammar.Digits},
+		"military":         {Read: military, At: grammar.Digits},
+		"military-morning": {Read: militaryMorning, At: grammar.Digits},
+		"run-together":     {Read: runTogether, At: grammar.Digits},
+		"digital":          {Read: digital, At: grammar.Digits | grammar.Letters},
+		"numbers":          {Read: numbers, At: english},
+		"cn-days":          {Read: chineseDays, At: chinese},
+		"iso-date":         {Read: isoDate, At: grammar.Digits},
+		"zone-name":        {Read: zoneName, At: grammar.Letters | grammar.Marks},
+		"offset":           {Read: offset, At: grammar.Letters | grammar.Marks},
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
 		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
@@ -133,7 +135,7 @@ func shortWeekday(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	k := t.Skip(t.Skip(j, "."), ",")
-	if t.Num(k) >= 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
+	if t.Num(k) >= 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and", "n", "&", "to") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
 		return v, j
 	}
 	return nil, 0
@@ -236,6 +238,9 @@ func plainTime(t *grammar.Text, i int) (any, int) {
 		apart := hour && p.clock != nil && strings.ContainsAny(t.Cut(to, p.from), ",，") // …, and what another clause says
 		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague || apart {
 			break
+		}
+		if (group{pieces: []piece{p}}).names() == 0 && p.zone == nil {
+			continue // from now
 		}
 		to, hour = p.to, hour || p.clock != nil
 	}
