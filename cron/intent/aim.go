@@ -14,6 +14,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	if in.Op == Text {
 		part = s.until(in.Text)
 	}
+	part = part.unexplained()
 	strange := part.unknown()
 	refs, words := part.refs()
 	if len(refs) == 0 && words == "" {
@@ -28,7 +29,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Maybe = false
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
-	case len(strange) > 0 && part.sure() && len(all.clauses()) == 1:
+	case len(strange) > 0 && (part.sure() || part.strong() && part.has("to") && len(refs) > 0 && !s.has("not") && in.Op != Text) && len(all.clauses()) == 1:
 		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
 	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
@@ -61,6 +62,19 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	}
 	in.Ref = in.Ref.at(s.c)
 	return in.timed(s.c), true
+}
+
+// unexplained are the marks before a reason that no comma divides from the name:
+// "cancel the gym my knee hurts".
+func (s some) unexplained() some {
+	named := false
+	for i, m := range s.marks {
+		if named && m.kind == fill && s.At("reason", m.from) > 0 {
+			return some{s.sense, s.marks[:i]}
+		}
+		named = m.kind == name || named && m.kind == fill && s.At("polite", m.from) > 0
+	}
+	return s
 }
 
 // until are the marks before the new words.
@@ -103,7 +117,7 @@ func (s some) strong() bool {
 	}
 	strong := func(m mark) bool {
 		aimed, _ := s.next(s.index("to"))
-		return (s.At("weak-op", m.from) != m.to || (m.arg != "set" || s.has("noun")) && s.has("to") && aimed == clock) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+		return (s.At("weak-op", m.from) != m.to || (m.arg != "set" || s.has("noun")) && s.has("to") && aimed == clock || m.arg == "set" && s.has(length, "later", "earlier")) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
 	}
 	for _, m := range s.marks {
 		if m.kind != fill {
@@ -163,8 +177,10 @@ func (s some) named(target string) string {
 // one is the time before a word that stands for a reminder: the 6pm one.
 func (s some) one() string {
 	for i, m := range s.marks {
-		if kind, k := s.next(i); m.kind == clock && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to" {
-			return s.Cut(m.from, m.to)
+		said := strings.TrimSuffix(s.Cut(m.from, m.to), "'s")
+		of := m.kind == clock || m.kind == "this" && theGrammar().Read(said).At("run", 0) > 0 // tonight's
+		if kind, k := s.next(i); of && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to" {
+			return said
 		}
 	}
 	return ""

@@ -14,19 +14,61 @@ import (
 // noted says that a message without "remind me" notes something to come: a few
 // words and a time, without a subject that does it, or one that has to do it.
 func noted(t *grammar.Text) bool {
-	n := 0
+	n, task := 0, tasked(t)
+	order := ordered(t, task)
 	for i := 0; i < len(t.Tokens); i++ {
 		tok := t.Tokens[i]
+		if i > 0 && tok.Text == "(" {
+			break // an aside
+		}
 		if tok.Kind != grammar.Mark {
 			n++
 		}
 		if j := t.At("wish", i); j > 0 {
 			i = j - 1
-		} else if t.At("subject", i) > 0 && !spoken(t, i) || strings.ContainsAny(tok.Text, "\"“") {
+		} else if t.At("subject", i) > 0 && !spoken(t, i) && !(order && i > task) || strings.ContainsAny(tok.Text, "\"“") {
 			return false
 		}
 	}
 	return n <= 24
+}
+
+// tasked is where a message tells what to do: "ring the vet", behind no more than
+// a time; -1 where it does not.
+func tasked(t *grammar.Text) int {
+	for i := 0; i < len(t.Tokens); {
+		if j := t.At("task", i); j > 0 && t.At("not-task", i) == 0 {
+			return i
+		}
+		k := max(t.At("run", i), t.At("order", i), t.At("joiner", i))
+		if k == 0 && t.Tokens[i].Kind != grammar.Mark {
+			return -1
+		}
+		i = max(k, i+1)
+	}
+	return -1
+}
+
+// ordered says that what is to be done may hold clauses of its own: "tell Marta
+// the viewing is at 5". Not so "call was boring".
+func ordered(t *grammar.Text, task int) bool {
+	if task < 0 {
+		return false
+	}
+	i := t.At("task", task)
+	return t.At("object", i) > 0 || i < len(t.Tokens) && t.Tokens[i].Raw != t.Tokens[i].Text
+}
+
+// dated says that a message tells what to do, and a time at its beginning or
+// end, or behind the time: "dentist tomorrow at 3, bring the card".
+func dated(t *grammar.Text) bool {
+	task := tasked(t)
+	for i := range t.Tokens {
+		if j := t.At("run", i); j > 0 && (i < task || task >= 0 && j == len(t.Tokens) || t.Is(j, ",", ";", "(") && t.At("task", j+1) > 0 && t.At("not-task", j+1) == 0) {
+			return t.At("undated", i)+t.At("undated", i-1) == 0
+		}
+	}
+	return false
 }
 
 // unsure says that a change may be a note of something to do: "pull the brisket
@@ -71,7 +113,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		}
 		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
 	}
-	if note && (!letters(in.Text) && !in.Timer || !all[0].Exact) || noun && !all[0].Exact {
+	if note && (!tells(in.Text) && !in.Timer || !all[0].Exact && (all[0].Vague || !dated(t))) || noun && !all[0].Exact {
 		return Intent{}
 	}
 	return in
@@ -106,16 +148,21 @@ func (in Intent) untimed(t *grammar.Text, c Context, asked int, err error) Inten
 		return Intent{Kind: Ask, Timer: in.Timer, Question: &Question{Missing: MissSense, Text: unsure.Question}}
 	case several:
 		in.Text = unsure.Choices[0].Rest
-		if note && (!letters(in.Text) || !unsure.Choices[0].Exact) {
+		if note && (!tells(in.Text) || !unsure.Choices[0].Exact && !dated(t)) {
 			return Intent{}
 		}
 		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}}
+	case note && (tasked(t) >= 0 && errors.Is(err, when.ErrPast) || (tasked(t) >= 0 || t.At("date", 0) > 0) && errors.Is(err, when.ErrInvalid)):
 	case note, errors.Is(err, when.ErrNone) && !c.Command && !sure(t, asked):
 		return Intent{}
 	case errors.Is(err, when.ErrNone):
-		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(t.Source)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(t.Source)), Question: whenAsked()}
 	}
 	return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
+}
+
+func whenAsked() *Question {
+	return &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}
 }
 
 // found reads the times. Of several sentences the one that asks is enough when
@@ -129,7 +176,7 @@ func found(text string, t *grammar.Text, asked int, c Context) ([]when.Phrase, e
 		for j < len(t.Tokens) && !stops(t, j) {
 			j++
 		}
-		if i > 0 || j < len(t.Tokens) {
+		if (i > 0 || j < len(t.Tokens)) && !back(t, i, j) {
 			all, err := when.FindAll(t.Cut(i, j), c.Now, c.Zone)
 			if err == nil && all[0].Rest != "" && asks(theGrammar().Read(t.Cut(j, len(t.Tokens)))) < 0 {
 				return all, nil
@@ -140,6 +187,25 @@ func found(text string, t *grammar.Text, asked int, c Context) ([]when.Phrase, e
 		return when.FindIn(t, c.Now, c.Zone)
 	}
 	return when.FindAll(text, c.Now, c.Zone)
+}
+
+// back says that the time between two tokens needs the day that is told before:
+// "that day at 4pm", or only an hour behind "so".
+func back(t *grammar.Text, i, j int) bool {
+	day := func(from, to int) bool {
+		for k := from; k < to; k++ {
+			if t.At("day", k) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for k := i; k < j; k++ {
+		if t.At("that-day", k) > 0 {
+			return true
+		}
+	}
+	return t.Is(i-1, "so") && !day(i, j) && day(0, i)
 }
 
 // stops says that a sentence ends with the token.
@@ -168,7 +234,10 @@ func sure(t *grammar.Text, asked int) bool {
 	return later(t, asked, "zh-sure") || max(t.At("weak-ask", asked), t.At("zh-ask", asked)) == 0
 }
 
-func letters(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+// tells says that there are letters, or pictures of more than a mood.
+func tells(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsLetter) || s != "" && s[0] >= 0xf0 && theGrammar().Read(s).At("emoji", 0) == 0
+}
 
 // bare is what a message without a time asks to be reminded of.
 func bare(text string) string {

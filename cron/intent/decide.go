@@ -110,6 +110,8 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Skip, in
 	case s.op("pause"):
 		return Pause, in
+	case (s.unwanted() || s.op("remove")) && s.awhile():
+		return Pause, in
 	case s.unwanted() && s.soon():
 		in.Maybe = true
 		return Skip, in
@@ -177,6 +179,11 @@ func (s some) unwanted() bool {
 	if i < 0 {
 		i = s.index("no-more")
 	}
+	if k := s.index("not", "weak"); i < 0 && k >= 0 && s.Is(s.marks[k].from, "not") {
+		if kind, _ := s.next(k); kind == clock && s.soon() {
+			i = k // pills: not today
+		}
+	}
 	if i < 0 {
 		return false
 	}
@@ -192,11 +199,16 @@ func (s some) unwanted() bool {
 	case "rang":
 		return s.has(name) || s.has(place)
 	case name, "this", clock, "all", "it":
-		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is")) && (!s.has(clock) || s.soon())
+		return (s.has(name) || s.has(place)) && (i == 0 || !s.has("to") && !s.has("is")) && (!s.has(clock) || s.soon())
 	case "": // 健身不用了
 		return named && i > 0
 	}
 	return false
+}
+
+// awhile says that it is meant for a time: "stop it for now".
+func (s some) awhile() bool {
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return s.At("awhile", m.from) > 0 })
 }
 
 // soon says that only the next time is meant.
@@ -244,7 +256,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	later, earlier := s.op("later") || s.has("dir", "later", "back") || s.has(length, "later"), s.op("earlier") || s.has("dir", "earlier") || s.has(length, "earlier")
 	named := s.has(name) || s.has(place)
 	in.Time = s.target()
-	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) && (named || s.has("it") || s.has("noun") && !s.ahead() || s.has("op") || s.has("to")) {
+	if shift := s.span(); shift != (when.Span{}) && (in.Time == "" || !s.has("to")) && (later || earlier) && (named || s.has("it") || s.has("noun-weak") && s.has(clock) || s.has("noun") && !s.ahead() || s.has("op") || s.has("to")) {
 		if in.Shift, in.Time = shift, ""; earlier {
 			in.Shift = shift.Negative()
 		}
@@ -253,7 +265,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	}
 	moves := s.op("move", "later", "earlier") || s.op("set", "edit") && named
 	switch {
-	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || s.has("always") && named || named && s.has("old")):
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || (s.has("always") || s.has("old") || s.has("now") || s.At("may-it", 0) > 0) && named || s.has("instead") && (named || s.has("it"))):
 		in.Maybe = !moves
 		return Move, in
 	case in.Time == "" && (moves || s.op("set", "edit")) && (named || s.has("it") || s.has("noun") || s.bare()):
@@ -288,9 +300,11 @@ func (s some) target() string {
 			continue
 		}
 		kind, k := s.next(i)
-		if i < to || s.before(i) != "to" && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") {
+		daily := s.comesAgain(m.from) && s.Is(m.from-1, "a", "an")
+		if i < to || s.before(i) != "to" && !daily && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") {
 			continue // the 6pm one, 下午六点那个
 		}
+		m = s.mended(i)
 		here := s.Cut(m.from, m.to)
 		if said != "" && s.comesAgain(from) && !s.comesAgain(m.from) {
 			here = said + " " + here // "twice a day now, at 9am and 9pm"
@@ -300,6 +314,16 @@ func (s some) target() string {
 		}
 	}
 	return said
+}
+
+// mended is the time that takes the place of the i-th mark: "to 8am, no, 8:30am".
+func (s some) mended(i int) mark {
+	for k := i + 1; k < len(s.marks); k++ {
+		if s.marks[k].kind == clock && s.At("correction", s.marks[i].to) == s.marks[k].from && s.before(k) != "old" && s.before(k) != "not" {
+			return s.mended(k)
+		}
+	}
+	return s.marks[i]
 }
 
 // following are the times that follow the i-th mark: "a daily thing at 6pm".
@@ -334,7 +358,7 @@ func (s some) text(in *Intent) bool {
 	if k := s.index("is"); i < 0 && k > s.index("old") && (s.has("old") || s.all().has("correct") && s.has("it")) && !(some{s.sense, s.marks[k:]}).has(clock) {
 		i = k // 不是买牛奶，是买豆浆
 	}
-	if k := s.colon(); i < 0 && k > 0 && s.op("set", "edit", "text") && (some{s.sense, s.marks[:k]}).aimed() {
+	if k := s.colon(); i < 0 && k > 0 && s.At("run", s.marks[k].to) == 0 && s.op("set", "edit", "text") && (some{s.sense, s.marks[:k]}).aimed() {
 		i = k
 	}
 	if i < 0 {

@@ -32,12 +32,21 @@ func Read(text string, c Context) Intent {
 		return Intent{}
 	}
 	asked := asks(t)
+	if !c.Command && conditional(t, asked) {
+		return Intent{Kind: Ask, Text: bare(t.Cut(asked, len(t.Tokens))), Question: whenAsked()}
+	}
 	if !c.Command && len(t.Tokens) <= maxWords {
 		if in, ok := frames(text, t, c, asked); ok {
 			return in
 		}
 	}
 	return fresh(text, t, c, asked)
+}
+
+// conditional says that a message asks for a reminder when something happens, and
+// says no time: "if it rains tomorrow remind me to take an umbrella".
+func conditional(t *grammar.Text, asked int) bool {
+	return asked > 0 && t.At("conditional", 0) > asked && t.At("unasked", asked-1) == 0 && !later(t, asked, "run")
 }
 
 // recast says "set a dentist reminder" and 设个交水费的提醒 as "remind me": what is to
@@ -77,11 +86,18 @@ func inside(t *grammar.Text, category string, i int) int {
 
 // stated says that a message tells something and asks for nothing.
 func stated(t *grammar.Text, asked int) bool {
-	return t.At("wish", 0) == 0 && (t.At("chat", 0) > 0 || t.At("past-statement", 0) > 0 || t.At("statement", 0) > 0) && (asked < 0 || !leads(t, asked) || t.Tokens[asked].Kind == grammar.Han && !onlyTimes(t, asked) && !strings.ContainsAny(t.Cut(0, asked), "，,。！!；"))
+	return t.At("wish", 0) == 0 && t.At("run", 0) == 0 && (t.At("chat", 0) > 0 || t.At("past-statement", 0) > 0 || t.At("statement", 0) > 0) && (asked < 0 || !leads(t, asked) || t.Tokens[asked].Kind == grammar.Han && !onlyTimes(t, asked) && !strings.ContainsAny(t.Cut(0, asked), "，,。！!；"))
 }
 
 // fresh reads a new reminder, where the words may be of one.
 func fresh(text string, t *grammar.Text, c Context, asked int) Intent {
+	for i := len(t.Tokens) - 1; i > 0 && asked < 0; i-- {
+		if t.Is(i, "so") && t.At("run", i+1) > 0 { // I am the warden now, so friday 9am alarm test
+			text = t.Cut(i+1, len(t.Tokens))
+			t = theGrammar().Read(text)
+			break
+		}
+	}
 	if !c.Command && asked < 0 && (!noted(t) || strings.ContainsAny(text, "?？吗呢\"“")) {
 		return Intent{}
 	}
@@ -124,7 +140,7 @@ func ended(t *grammar.Text, i, j int) int {
 // before must be a time, politeness or a sentence of its own.
 func asks(t *grammar.Text) int {
 	for i := range t.Tokens {
-		if max(t.At("ask-verb", i), t.At("zh-ask-verb", i)) > 0 {
+		if max(t.At("ask-verb", i), t.At("zh-ask-verb", i), t.At("notice", i)) > 0 {
 			return i
 		}
 	}

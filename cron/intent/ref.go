@@ -56,7 +56,8 @@ func (r Ref) at(c Context) Ref {
 	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
 		all = unsure.Choices
 	}
-	if len(all) > 0 && all[0].Exact {
+	said := theGrammar().Read(r.Time) // tomorrow morning is no hour
+	if len(all) > 0 && all[0].Exact && (later(said, 0, "clock") || later(said, 0, "zh-clock")) {
 		if t := first(all[0], c); !t.IsZero() {
 			r.Clock = t.In(c.zone()).Format("15:04")
 		}
