@@ -146,17 +146,19 @@ func militaryMorning(t *grammar.Text, i int) (any, int) {
 // listedDate reads one of several days of a month: of "the 5th, 12th and 19th of
 // december" each.
 func listedDate(t *grammar.Text, i int) (any, int) {
-	n, end := t.Ordinal(i)
+	n, end := t.Match("day-number", i)
 	last := end
 	for j := end; j > 0; {
 		last = j
-		_, j = t.Ordinal(t.Skip(t.After("list-and", j), "the"))
+		if j = t.At("list-and", j); j > 0 {
+			_, j = t.Match("day-number", t.Skip(j, "the"))
+		}
 	}
 	m, k := t.Match("month", t.Skip(last, "of"))
 	if k == 0 || last == end {
 		return nil, 0
 	}
-	return calendarDay(0, m.(int), n, coming), end
+	return calendarDay(0, m.(int), n.(int), coming), end
 }
 
 // numbers reads days of a month: "1st", "1st and 15th", "1st, 10th".

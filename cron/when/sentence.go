@@ -190,6 +190,9 @@ func (s *sentence) number(g group, i int) (piece, int) {
 		return v.(piece), j // monday 30th
 	}
 	joined := i > g.to && s.At("and", i-1) == i
+	if d := last.day; joined && d != nil && d.kind == onDate && last.clock == nil && n > 0 && s.At("day-number", i) > 0 {
+		return calendarDay(d.date.Year, int(d.date.Month), n, d.n), i + 1 // dec 10 and 11
+	}
 	if n < 0 || n > 24 || last.day == nil && last.repeat == nil && !(last.clock != nil && joined) {
 		return piece{}, 0
 	}
