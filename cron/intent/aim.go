@@ -29,9 +29,9 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Maybe = false
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
-	case len(strange) > 0 && (part.sure() || part.strong() && part.has("to") && len(refs) > 0 && !s.has("not") && in.Op != Text) && len(all.clauses()) == 1:
+	case len(strange) > 0 && (part.sure() || part.strong() && part.has("to") && len(refs) > 0 && !s.has("not") && in.Op != Text) && all.alone():
 		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
-	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
+	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (all.alone() || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
 	case len(strange) > 0:
 		return Intent{}, false

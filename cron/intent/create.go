@@ -16,6 +16,7 @@ import (
 func noted(t *grammar.Text) bool {
 	n, task := 0, tasked(t)
 	order := ordered(t, task)
+	open := order && t.At("telling", task) > 0 // clauses of its own may follow
 	for i := 0; i < len(t.Tokens); i++ {
 		tok := t.Tokens[i]
 		if i > 0 && tok.Text == "(" {
@@ -24,9 +25,10 @@ func noted(t *grammar.Text) bool {
 		if tok.Kind != grammar.Mark {
 			n++
 		}
+		open = open || order && i > task && t.At("conjunction", i) > 0
 		if j := t.At("wish", i); j > 0 {
 			i = j - 1
-		} else if t.At("subject", i) > 0 && !spoken(t, i) && !(order && i > task) || strings.ContainsAny(tok.Text, "\"“") {
+		} else if t.At("subject", i) > 0 && !spoken(t, i) && !(open && i > task) || strings.ContainsAny(tok.Text, "\"“") {
 			return false
 		}
 	}
@@ -56,19 +58,38 @@ func ordered(t *grammar.Text, task int) bool {
 		return false
 	}
 	i := t.At("task", task)
-	return t.At("object", i) > 0 || i < len(t.Tokens) && t.Tokens[i].Raw != t.Tokens[i].Text
+	return t.At("object", i) > 0 || t.At("telling", task) > 0 && t.At("subject", i) == 0
 }
 
 // dated says that a message tells what to do, and a time at its beginning or
 // end, or behind the time: "dentist tomorrow at 3, bring the card".
 func dated(t *grammar.Text) bool {
-	task := tasked(t)
-	for i := range t.Tokens {
-		if j := t.At("run", i); j > 0 && (i < task || task >= 0 && j == len(t.Tokens) || t.Is(j, ",", ";", "(") && t.At("task", j+1) > 0 && t.At("not-task", j+1) == 0) {
+	task, first := tasked(t), true
+	for i := 0; i < len(t.Tokens); i++ {
+		j := t.At("run", i)
+		if j == 0 {
+			continue
+		}
+		if i < task || task >= 0 && j == len(t.Tokens) || i > 0 && first && detailed(t, i, j) {
 			return t.At("undated", i)+t.At("undated", i-1) == 0
 		}
+		i, first = j-1, false
 	}
 	return false
+}
+
+// detailed says that a time between two tokens stands before a detail of what is
+// noted: "meeting friday at 10 (room 12)".
+func detailed(t *grammar.Text, i, j int) bool {
+	k := j
+	if t.Is(j, ",", ";", "(", "-", "–") {
+		k++
+	}
+	hour, again := false, false
+	for ; i < j; i++ {
+		hour, again = hour || t.At("clock", i) > 0, again || t.At("repeat", i) > 0
+	}
+	return hour && !again && (t.At("detail", k) > 0 || t.At("task", k) > 0 && t.At("not-task", k) == 0)
 }
 
 // unsure says that a change may be a note of something to do: "pull the brisket
@@ -78,7 +99,7 @@ func (in Intent) unsure(t *grammar.Text, asked int) bool {
 	if slices.ContainsFunc(t.Tokens, func(tok grammar.Token) bool { return tok.Kind == grammar.Han }) {
 		return false
 	}
-	return in.Kind == Query && asked >= 0 || in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)
+	return in.Kind == Query && asked >= 0 || in.Kind == Change && in.Ref.ID == "" && (!in.Ref.One || asked > 0) && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)
 }
 
 // create reads a new reminder.

@@ -61,7 +61,7 @@ func (in *Intent) takes(told some) bool {
 // understood and does so makes the others uncertain.
 func (s some) changes() bool {
 	return s.op("move", "later", "earlier", "remove", "pause", "resume", "skip", "snooze", "run", "repeat", "once", "text", "undo") ||
-		s.op("edit") && s.has(clock) || s.has("to") && s.has(clock) || s.unwanted() || s.has("old") || s.has(length, "later", "earlier") || s.has(remind)
+		s.op("edit") && s.has(clock) || s.has("to") && s.has(clock) || s.unwanted() || s.has("old") || s.has("stay") || s.has(length, "later", "earlier") || s.has(remind)
 }
 
 // wish is what a clause wants.
@@ -89,6 +89,8 @@ func (s some) change(asked bool) (Op, Intent) {
 	asks := s.has(remind)
 	refs := s.has(name) || s.has(place)
 	switch {
+	case s.has("stay") && s.has("op"):
+		return "", in // cancel it, no wait, keep it
 	case s.text(&in):
 		return Text, in
 	case asks && asked && !s.besides():
@@ -131,7 +133,7 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Run, in
 	case s.op("text") && (refs || s.has("it")):
 		return Text, in // and what shall it say?
-	case s.told() && !s.has("not"):
+	case s.told() && !s.has("not") && !s.has("ask"):
 		in.Maybe = true
 		return Done, in
 	}
@@ -248,6 +250,9 @@ func (s some) told() bool {
 			past = true
 		}
 	}
+	if s.At("ask-if", s.marks[0].from) > 0 || s.Is(s.marks[0].from, "did", "do", "does") {
+		return false
+	}
 	return s.has(name) && !s.has(clock) && (past && (s.has("already") || s.marks[0].kind == name) || s.At("has-done", s.marks[0].from) > 0)
 }
 
@@ -265,7 +270,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	}
 	moves := s.op("move", "later", "earlier") || s.op("set", "edit") && named
 	switch {
-	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || (s.has("always") || s.has("old") || s.has("now") || s.At("may-it", 0) > 0) && named || s.has("instead") && (named || s.has("it"))):
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || (s.has("always") || s.has("old") || s.endsNow()) && named || s.has("instead") && (named || s.has("it")) && !s.was() || s.has(place) && s.plain() && !s.was() || s.may() && (named || s.has("it") || s.has("noun-weak"))):
 		in.Maybe = !moves
 		return Move, in
 	case in.Time == "" && (moves || s.op("set", "edit")) && (named || s.has("it") || s.has("noun") || s.bare()):
@@ -273,6 +278,34 @@ func (s some) move(in Intent) (Op, Intent) {
 		return Move, in
 	}
 	return "", in
+}
+
+// endsNow says that the words end with now: "the gym is at 8 now".
+func (s some) endsNow() bool {
+	i := s.index("now")
+	kind, _ := s.next(i)
+	return i > 0 && kind == ""
+}
+
+// may says that it is asked whether a reminder may come at another time: "could
+// my gym be at 8".
+func (s some) may() bool {
+	return s.At("may-it", 0) > 0 && slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.behind("be-at", m.from) })
+}
+
+// was says that it is told of what has been.
+func (s some) was() bool {
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return s.Is(m.from, "was", "were", "wasn't") })
+}
+
+// behind says that the category stands right before i.
+func (s some) behind(category string, i int) bool {
+	return s.At(category, i-1) == i || s.At(category, i-2) == i
+}
+
+// plain says that nothing is said but which reminder, and a time: "number 2 at 8am".
+func (s some) plain() bool {
+	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != place && m.kind != clock && m.kind != fill })
 }
 
 // ahead says that a reminder shall come before something: 提前三小时提醒.
@@ -382,7 +415,7 @@ func (s some) text(in *Intent) bool {
 	if !before.aimed() && !before.op("wording") && len(before.unknown()) != 1 {
 		return false
 	}
-	if s.marks[i].kind == "to" && (!s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind != grammar.Han || some{s.sense, s.marks[i:]}.has(clock)) {
+	if s.marks[i].kind == "to" && (!s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind == grammar.Word || some{s.sense, s.marks[i:]}.has(clock)) {
 		return false
 	}
 	end := s.marks[len(s.marks)-1].to

@@ -30,7 +30,9 @@ func (s some) query() (Intent, bool) {
 		return Intent{}, false
 	}
 	switch {
-	case s.has("ask", "next-up"), s.asks && s.At("next-one", 0) >= len(s.Tokens)-1:
+	case s.has("ask", "look"):
+		return ask(AskList, false)
+	case s.has("ask", "next-up"), s.has("ask", "when") && s.has("this") && !named, s.asks && s.At("next-one", 0) >= len(s.Tokens)-1:
 		return ask(AskNext, false)
 	case s.has("rang") && asks:
 		return ask(AskMissed, false)
@@ -48,7 +50,7 @@ func (s some) query() (Intent, bool) {
 		return ask(AskNext, false)
 	case s.has("ask", "when") && (s.has("noun") || s.has("it")) && !s.has(remind):
 		return ask(AskWhen, true)
-	case named && s.asks && (s.has("noun") || s.has(clock)) && !s.has("op"):
+	case named && (s.asks || s.At("ask-if", 0) > 0) && (s.has("noun") || s.has(clock)) && !s.has("op", "remove", "done", "later", "earlier"):
 		return ask(AskWhen, true)
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		s.has("ask", "what") && s.has(clock) && !named && !s.has(remind), // "anything on friday?"

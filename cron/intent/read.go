@@ -155,7 +155,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 	}
 	if in, ok := s.decide(asked >= 0); ok {
 		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && (all.op("move", "later", "earlier", "edit") || all.sets())) {
-			if made := fresh(text, t, c, asked); made.Kind == Create {
+			if made := fresh(text, t, c, asked); made.Kind == Create || made.Kind == Ask && asked > 0 && in.Ref.One {
 				return made, true
 			}
 			if in.Maybe && stated(t, asked) {

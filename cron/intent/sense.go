@@ -289,6 +289,15 @@ func (s *sense) clauses() (all []some) {
 	return all
 }
 
+// alone says that only one clause says anything: "hey, resume the swimming one".
+func (s *sense) alone() bool {
+	n := 0
+	for _, c := range s.clauses() {
+		n += b2i(slices.ContainsFunc(c.marks, func(m mark) bool { return m.kind != fill }))
+	}
+	return n == 1
+}
+
 // span is the first length of time that is said.
 func (s some) span() when.Span {
 	if i := s.index(length); i >= 0 {
