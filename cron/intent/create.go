@@ -58,7 +58,7 @@ func ordered(t *grammar.Text, task int) bool {
 		return false
 	}
 	i := t.At("task", task)
-	return t.At("object", i) > 0 || t.At("telling", task) > 0 && t.At("subject", i) == 0
+	return max(t.At("object", i), t.At("object", i-1)) > 0 || t.At("telling", task) > 0 && t.At("subject", i) == 0
 }
 
 // dated says that a message tells what to do, and a time at its beginning or
