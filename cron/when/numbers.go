@@ -134,8 +134,8 @@ func military(t *grammar.Text, i int) (any, int) {
 	return n, i + 1
 }
 
-// militaryMorning reads 0530 beside a day, or where the text begins with it.
-func militaryMorning(t *grammar.Text, i int) (any, int) {
+// earlyDigits reads 0530 beside a day, or where the text begins with it.
+func earlyDigits(t *grammar.Text, i int) (any, int) {
 	n, j := military(t, i)
 	if j == 0 || t.Tokens[i].Text[0] != '0' || t.At("day", j) == 0 && i > 0 {
 		return nil, 0
