@@ -12,12 +12,13 @@ import (
 // aim adds which reminders are meant. What the clause does not say of it, the
 // rest of the message may.
 func (s some) aim(in Intent, all some) (Intent, bool) {
+	s = s.unexplained()
 	strange := s.unknown()
 	refs, words := s.refs()
 	if len(refs) == 0 && words == "" {
 		refs, words = all.refs()
 	}
-	whole := len(all.clauses()) == 1
+	whole := all.alone()
 	switch {
 	case len(refs) > 0 && len(strange) == 0:
 		in.Ref, in.Maybe = refs[0], false
@@ -75,6 +76,19 @@ func (s some) lastName() (to int) {
 	return to
 }
 
+// unexplained are the marks before a reason that no comma divides from the name:
+// "cancel the gym my knee hurts".
+func (s some) unexplained() some {
+	named := false
+	for i, m := range s.marks {
+		if named && m.kind == fill && s.At("reason", m.from) > 0 {
+			return s.part(0, i)
+		}
+		named = m.kind == name || named && m.kind == fill && s.At("polite", m.from) > 0
+	}
+	return s
+}
+
 // called is a reminder that is called by words which are not understood. A time
 // among them is no part of its name.
 func (s some) called(from, to int) Ref {
@@ -126,7 +140,7 @@ func (s some) named(target string) string {
 func (s some) one() string {
 	for i, m := range s.marks {
 		if s.stands(i) {
-			return s.Cut(m.from, m.to)
+			return strings.TrimSuffix(s.Cut(m.from, m.to), "'s")
 		}
 	}
 	return ""
@@ -142,7 +156,8 @@ func (r Ref) at(c Context) Ref {
 	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
 		all = unsure.Choices
 	}
-	if len(all) > 0 && all[0].Exact {
+	said := theGrammar().Read(r.Time) // tomorrow morning is no hour
+	if len(all) > 0 && all[0].Exact && said.First(0, len(said.Tokens), "clock", "zh-clock") >= 0 {
 		if t := first(all[0], c); !t.IsZero() {
 			r.Clock = t.In(cmp.Or(c.Zone, time.UTC)).Format("15:04")
 		}

@@ -4,29 +4,10 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
 
 	"magpie/cron/grammar"
 	"magpie/cron/when"
 )
-
-// notes says that a message without "remind me" notes something to come: a few
-// words and a time, without a subject that does it, or one that has to do it.
-func (r request) notes() bool {
-	n := 0
-	for i := 0; i < len(r.Tokens); i++ {
-		tok := r.Tokens[i]
-		if tok.Kind != grammar.Mark {
-			n++
-		}
-		if j := r.At("wish", i); j > 0 {
-			i = j - 1
-		} else if r.At("subject", i) > 0 && !r.spoken(i) || strings.ContainsAny(tok.Text, "\"“") {
-			return false
-		}
-	}
-	return n <= 24
-}
 
 // create reads a new reminder.
 func (r request) create() Intent {
@@ -59,19 +40,10 @@ func (r request) create() Intent {
 		}
 	}
 	note := r.asked < 0 && !r.c.Command
-	if note && (!in.exact() || !in.Timer && !strings.ContainsFunc(in.Text, unicode.IsLetter)) || noun && err == nil && !all[0].Exact {
+	if note && !r.worth(in, err) || noun && err == nil && !all[0].Exact {
 		return Intent{}
 	}
 	return in
-}
-
-// exact says that a time is said as only times are said.
-func (in Intent) exact() bool {
-	all := in.Times
-	if in.Question != nil {
-		all = in.Question.Choices
-	}
-	return len(all) > 0 && all[0].Exact
 }
 
 // complete asks for the text of a reminder that has none yet.
@@ -134,11 +106,16 @@ func (r request) untimed(timer bool, err error) Intent {
 	case !r.c.Command && !r.sure():
 		return Intent{}
 	}
-	text := ""
-	if p, err := when.Find("in 1 minute, "+r.Source, time.Unix(0, 0), nil); err == nil {
-		text = p.Rest
+	return askWhen(r.Source, timer)
+}
+
+// askWhen asks for the time of words that say none.
+func askWhen(text string, timer bool) Intent {
+	p, err := when.Find("in 1 minute, "+text, time.Unix(0, 0), nil)
+	if text = strings.TrimSpace(p.Rest); err != nil {
+		text = ""
 	}
-	return Intent{Kind: Ask, Text: strings.TrimSpace(text), Timer: timer, Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+	return Intent{Kind: Ask, Text: text, Timer: timer, Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
 }
 
 // found reads the times. Of several sentences the one that asks is enough when
@@ -151,7 +128,7 @@ func (r request) found() ([]when.Phrase, error) {
 	for j < len(r.Tokens) && !r.stops(j) {
 		j++
 	}
-	if i > 0 || i == 0 && j < len(r.Tokens) {
+	if (i > 0 || i == 0 && j < len(r.Tokens)) && !r.back(i, j) {
 		all, err := when.FindAll(r.Cut(i, j), r.c.Now, r.c.Zone)
 		if err == nil && all[0].Rest != "" && r.First(j, len(r.Tokens), "ask-verb", "zh-ask-verb") < 0 {
 			return all, nil
@@ -161,6 +138,12 @@ func (r request) found() ([]when.Phrase, error) {
 		return when.FindIn(r.Text, r.c.Now, r.c.Zone)
 	}
 	return when.FindAll(r.said, r.c.Now, r.c.Zone)
+}
+
+// back says that the time between two tokens needs the day that is told before:
+// "that day at 4pm", or only an hour behind "so".
+func (r request) back(i, j int) bool {
+	return r.First(i, j, "that-day") >= 0 || r.Is(i-1, "so") && r.First(i, j, "day") < 0 && r.First(0, i, "day") >= 0
 }
 
 // stops says that a sentence ends with the token.

@@ -126,7 +126,7 @@ func (s some) target() string {
 		}
 	}
 	for i, m := range s.marks {
-		if m.kind != clock || s.before(i) == "old" || s.before(i) == "not" || i < to || s.stands(i) {
+		if m.kind != clock || s.before(i) == "old" || s.before(i) == "not" || i < to || s.stands(i) && !(s.comesAgain(m.from) && s.Is(m.from-1, "a", "an")) {
 			continue
 		}
 		here := s.Cut(m.from, m.to)
@@ -143,8 +143,10 @@ func (s some) target() string {
 // stands says that the i-th mark is a time that stands for a reminder: the 6pm
 // one, 下午六点那个.
 func (s some) stands(i int) bool {
+	m := s.marks[i]
 	kind, k := s.next(i)
-	return s.marks[i].kind == clock && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to"
+	tonight := m.kind == "this" && theGrammar().Read(strings.TrimSuffix(s.Cut(m.from, m.to), "'s")).At("run", 0) > 0 // tonight's
+	return (m.kind == clock || tonight) && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to"
 }
 
 // following are the times that follow the i-th mark: "a daily thing at 6pm".
@@ -201,7 +203,7 @@ func (s some) lead() int {
 	if (mark[0] == "to" || mark[0] == "is") && behind.has(clock) {
 		return -1
 	}
-	if mark[0] == "to" && !s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind != grammar.Han {
+	if mark[0] == "to" && !s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind == grammar.Word {
 		return -1
 	}
 	return i

@@ -40,6 +40,9 @@ func Read(text string, c Context) Intent {
 	if len(r.Tokens) == 0 {
 		return Intent{}
 	}
+	if !c.Command && r.conditional() {
+		return askWhen(r.Cut(r.asked, len(r.Tokens)), false)
+	}
 	if !c.Command && len(r.Tokens) <= maxWords {
 		if in, ok := r.known(); ok {
 			return in
@@ -49,7 +52,13 @@ func Read(text string, c Context) Intent {
 }
 
 func newRequest(t *grammar.Text, said string, c Context) request {
-	return request{t, said, c, t.First(0, len(t.Tokens), "ask-verb", "zh-ask-verb")}
+	return request{t, said, c, t.First(0, len(t.Tokens), "ask-verb", "zh-ask-verb", "notice")}
+}
+
+// conditional says that a message asks for a reminder when something happens, and
+// says no time: "if it rains tomorrow remind me to take an umbrella".
+func (r request) conditional() bool {
+	return r.asked > 0 && r.At("conditional", 0) > r.asked && r.At("unasked", r.asked-1) == 0 && r.First(r.asked, len(r.Tokens), "run") < 0
 }
 
 // known tries what is not a new reminder.
@@ -64,7 +73,7 @@ func (r request) known() (Intent, bool) {
 		return Intent{}, r.tells() || all.is("no-note")
 	}
 	if moves := in.Op == Move && all.is("moves"); !moves && r.unsure(in) && !all.is("certain") {
-		if made := r.fresh(); made.Kind == Create {
+		if made := r.fresh(); made.Kind == Create || made.Kind == Ask && r.asked > 0 && in.Ref.One {
 			return made, true
 		}
 		if in.Maybe && r.tells() {
@@ -115,12 +124,12 @@ func (r request) unsure(in Intent) bool {
 	if slices.ContainsFunc(r.Tokens, func(t grammar.Token) bool { return t.Kind == grammar.Han }) {
 		return false
 	}
-	return in.Kind == Query && r.asked >= 0 || in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && (in.Maybe || in.Op == Remove && r.asked > 0 || r.At("everyday", r.At("wish", 0)) > 0)
+	return in.Kind == Query && r.asked >= 0 || in.Kind == Change && in.Ref.ID == "" && (!in.Ref.One || r.asked > 0) && (in.Maybe || in.Op == Remove && r.asked > 0 || r.At("everyday", r.At("wish", 0)) > 0)
 }
 
 // tells says that the message tells something and asks for nothing.
 func (r request) tells() bool {
-	if r.At("wish", 0) > 0 || r.Longest(0, "chat", "past-statement", "statement") == 0 {
+	if r.Longest(0, "wish", "run") > 0 || r.Longest(0, "chat", "past-statement", "statement") == 0 {
 		return false
 	}
 	return r.asked < 0 || !r.leads() || r.Tokens[r.asked].Kind == grammar.Han && !r.onlyTimes() && !strings.ContainsAny(r.Cut(0, r.asked), "，,。！!；")
@@ -128,6 +137,13 @@ func (r request) tells() bool {
 
 // fresh reads a new reminder, where the words may be of one.
 func (r request) fresh() Intent {
+	for i := len(r.Tokens) - 1; i > 0 && r.asked < 0; i-- {
+		if r.Is(i, "so") && r.At("run", i+1) > 0 { // I am the warden now, so friday 9am alarm test
+			rest := r.Cut(i+1, len(r.Tokens))
+			r = newRequest(theGrammar().Read(rest), rest, r.c)
+			break
+		}
+	}
 	if !r.c.Command && r.asked < 0 && (!r.notes() || strings.ContainsAny(r.said, "?？吗呢\"“")) {
 		return Intent{}
 	}

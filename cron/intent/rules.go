@@ -163,10 +163,27 @@ var facts = map[string]condition{
 	},
 	"past":     func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
 	"has-done": func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
+	"ask-if":   func(s some) bool { return s.At("ask-if", 0) > 0 },
+	"asks-if":  func(s some) bool { return s.Longest(s.marks[0].from, "ask-if", "does") > 0 },
+	"awhile":   func(s some) bool { return s.starts("awhile") },
+	"was":      func(s some) bool { return s.starts("was") },
+	"may": func(s some) bool { // could my gym be at 8
+		return s.At("may-it", 0) > 0 && slices.ContainsFunc(s.marks, func(m mark) bool {
+			return m.kind == clock && (s.At("be-at", m.from-1) == m.from || s.At("be-at", m.from-2) == m.from)
+		})
+	},
+	"colon-time": func(s some) bool { // gym: 8am
+		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == stop && m.arg == ":" && s.At("run", m.to) > 0 })
+	},
 	"definite": func(s some) bool { return s.At("definite", s.marks[max(0, s.index("op", "set"))].to) > 0 },
 	"short":    func(s some) bool { return s.has("noun") && len(s.marks) < 5 },
 	"把":        func(s some) bool { return s.At("把", 0) > 0 },
 	"corrects": func(s some) bool { return s.all().has("correct") },
 	"han":      func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
 	"brief":    func(s some) bool { return len(s.clauses()) < 3 },
+}
+
+// starts says that a category stands where a mark begins.
+func (s some) starts(category string) bool {
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return s.At(category, m.from) > 0 })
 }

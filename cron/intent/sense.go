@@ -247,13 +247,40 @@ func (s some) unknown() (all []grammar.Part) {
 	return all
 }
 
-func (s some) mentions() (all []mention) {
-	for _, m := range s.marks {
-		if m.kind == name {
-			all = append(all, m.value.(mention))
+// mentions are the names that are said. Of several those do not count that are
+// taken back: "no, not the gym, the milk".
+func (s some) mentions() (kept []mention) {
+	var all []mention
+	denied := map[int]bool{}
+	for i, m := range s.marks {
+		if m.kind != name {
+			continue
+		}
+		said := m.value.(mention)
+		all = append(all, said)
+		for k := range said.of {
+			denied[k] = denied[k] || s.before(i) == "not" || s.before(i) == "old" || s.takenBack(i)
 		}
 	}
-	return all
+	for _, m := range all {
+		for k := range m.of {
+			if !denied[k] {
+				kept = append(kept, m)
+				break
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
+}
+
+// takenBack says that another name takes the place of the i-th mark: "the gym,
+// no wait, the milk".
+func (s some) takenBack(i int) bool {
+	k := s.At("correction", s.marks[i].to)
+	return k > 0 && slices.ContainsFunc(s.marks[i+1:], func(m mark) bool { return m.kind == name && (m.from == k || m.from == k+1) })
 }
 
 // clauses cuts the marks where clauses end.
@@ -273,6 +300,17 @@ func (s *sense) clauses() (all []some) {
 		c.marks = nil
 	}
 	return all
+}
+
+// alone says that only one clause says anything: "hey, resume the swimming one".
+func (s *sense) alone() bool {
+	n := 0
+	for _, c := range s.clauses() {
+		if slices.ContainsFunc(c.marks, func(m mark) bool { return m.kind != fill }) {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // span is the first length of time that is said.

@@ -32,6 +32,7 @@ type answer struct {
 	phrases  []Phrase
 	question Text
 	open     bool // to be asked whatever the number of choices
+	past     bool // it was today, and has passed
 }
 
 // sole is an answer without a question.
@@ -183,7 +184,25 @@ func (g group) clocks() []clock {
 		}
 		all = append(all, c)
 	}
-	return sameStyle(all)
+	return sameHalf(sameStyle(all))
+}
+
+// sameHalf reads a list of hours of which only the last has its half of the day:
+// "5, 6 and 7 am".
+func sameHalf(all []clock) []clock {
+	for i := len(all) - 2; i >= 0; i-- {
+		c, next := &all[i], all[i+1]
+		if next.style != fixed || c.part != noPart || c.style > colon || c.hour > 12 {
+			continue
+		}
+		for _, h := range []int{c.hour%12 + 12, c.hour % 12} {
+			if h*60+c.minute < next.hour*60+next.minute {
+				c.hour, c.style = h, fixed
+				break
+			}
+		}
+	}
+	return all
 }
 
 // sameStyle reads a list of hours by one clock: with an hour above 12 in it, all

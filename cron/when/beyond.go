@@ -36,13 +36,19 @@ func (s *sentence) beyond(chosen, all []group) error {
 		}
 	}
 	for _, g := range all {
-		if s.taken(chosen, g.from) || g.failed() != nil {
+		if s.taken(chosen, g.from) {
+			continue
+		}
+		if err := g.failed(); err != nil {
+			if s.edge(g) && s.At("date", s.After("on", g.from)) > 0 && chosen[0].names() == hasHour {
+				return err // 30 February, at 6pm
+			}
 			continue
 		}
 		if s.At("not", g.from-1) == g.from && g.from-1 == s.After("joiner", chosen[len(chosen)-1].to) {
 			return s.unclear(g.from-1, g.to)
 		}
-		if !s.edge(g) {
+		if !s.edge(g) || s.quotes(chosen, g) {
 			continue
 		}
 		// two whole times, of which neither stands in the text
@@ -51,6 +57,21 @@ func (s *sentence) beyond(chosen, all []group) error {
 		}
 	}
 	return nil
+}
+
+// quotes says that the time is of what is to be said at another one: "tomorrow
+// at 2 to ask whether it is every 6 hours".
+func (s *sentence) quotes(chosen []group, g group) bool {
+	last := chosen[len(chosen)-1]
+	if n := last.names(); n&(hasDay|hasHour) != hasDay|hasHour && n&hasMore == 0 || last.repeats() {
+		return false
+	}
+	for i := last.to + 1; i < g.from; i++ {
+		if s.At("that-clause", i) > 0 && s.words(last.to, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // lone is where a number ends that stands behind the time and may be part of it:

@@ -51,7 +51,7 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 	if len(a.phrases) == 1 && !a.open {
 		return a.phrases[0], nil
 	}
-	return Phrase{}, &Ambiguous{Question: a.question, Choices: a.phrases}
+	return Phrase{}, &Ambiguous{Question: a.question, Choices: a.phrases, Past: a.past}
 }
 
 // nag is how often what is said until it is done comes again. With another time
@@ -230,7 +230,7 @@ func eachDay(days []piece) (all [][]piece) {
 	for i, p := range days {
 		apart := i > 0 && p.listed && p.repeat != nil && p.part != noPart && days[i-1].repeat != nil && days[i-1].part != noPart ||
 			i > 0 && p.repeat == nil && days[0].repeat == nil && p.day != nil && days[i-1].day != nil &&
-				(p.listed || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
+				(p.listed || p.day.kind == onDate && days[i-1].day.kind == onDate && p.day.date != days[i-1].day.date || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
 		if apart && p.day != nil && p.day.kind == weekday && p.day.n == coming && days[i-1].day.kind == weekday && p.repeat == nil {
 			d := *p.day
 			d.n = days[i-1].day.n

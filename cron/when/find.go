@@ -270,7 +270,7 @@ func (s *sentence) both(cut int) (Phrase, error) {
 // sentence before it.
 func (s *sentence) one(before []group) (Phrase, error) {
 	all := s.groups()
-	all = slices.DeleteFunc(all, func(g group) bool { return !s.meant(g, all) })
+	all = slices.DeleteFunc(all, func(g group) bool { return !s.meant(g, all) || s.onOccasion(g, all) })
 	if len(all) == 0 {
 		return Phrase{}, ErrNone
 	}
@@ -280,10 +280,19 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	if err := s.beyond(chosen, all); err != nil {
 		return Phrase{}, err
 	}
-	if n := len(before); n > 0 && completes(chosen[0], before[n-1]) || n > 0 && chosen[0].names() == hasHour {
-		chosen[0].pieces = append(before[n-1].dayFor(chosen[0]), chosen[0].pieces...)
+	for _, g := range slices.Backward(before) {
+		if g.names()&hasDay != 0 && (completes(chosen[0], g) || chosen[0].names() == hasHour) {
+			chosen[0].pieces = append(g.dayFor(chosen[0]), chosen[0].pieces...)
+			break
+		}
 	}
 	return s.finish(chosen, s.rest(chosen))
+}
+
+// onOccasion says that the group is a holiday that only names what comes at
+// another time: christmas party friday 6pm.
+func (s *sentence) onOccasion(g group, all []group) bool {
+	return len(g.pieces) == 1 && s.occasion(g.pieces[0]) && slices.ContainsFunc(all, func(o group) bool { return o.names()&(hasDay|hasHour) == hasDay|hasHour })
 }
 
 // dayFor is what the group says of the day, for an hour that stands elsewhere.
@@ -297,6 +306,8 @@ func (g group) dayFor(hour group) (day []piece) {
 			if parted {
 				p.part = noPart
 			}
+			day = append(day, p)
+		case len(day) > 0 && p.day != nil && day[0].day != nil && p.day.kind != inDays && !p.listed && p.clock == nil && p.part == noPart: // thursday 27 november
 			day = append(day, p)
 		case len(day) == 1 && !parted && p.part != noPart && p.clock == nil:
 			day = append(day, p)
@@ -354,6 +365,9 @@ func (s *sentence) told(from int, g group) bool {
 
 func (s *sentence) clauseEnds(i int) bool {
 	t := s.Tokens[i]
+	if t.Text == "." && i > 0 && i+1 < len(s.Tokens) && s.Tokens[i+1].Gap {
+		return s.order[i+1] || len(s.Tokens[i-1].Text) > 4 // and not "dr. "
+	}
 	return t.Text == "so" || t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
 }
 

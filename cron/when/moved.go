@@ -48,10 +48,8 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 
 // movedGroup is the time that the text is; a bare number is an hour.
 func (s *sentence) movedGroup() (group, bool) {
-	for i := range s.Tokens {
-		if g, ok := s.run(i); ok {
-			return g, s.ending(g.to) && s.asking(0, g.from)
-		}
+	if all := s.groups(); len(all) > 0 {
+		return all[0], s.ending(all[0].to) && s.asking(0, all[0].from)
 	}
 	if v, j := s.Match("time", 0); j > 0 && s.ending(j) {
 		return v.(group), true

@@ -134,6 +134,33 @@ func military(t *grammar.Text, i int) (any, int) {
 	return n, i + 1
 }
 
+// earlyDigits reads 0530 beside a day, or where the text begins with it.
+func earlyDigits(t *grammar.Text, i int) (any, int) {
+	n, j := military(t, i)
+	if j == 0 || t.Tokens[i].Text[0] != '0' || t.At("day", j) == 0 && i > 0 {
+		return nil, 0
+	}
+	return n, j
+}
+
+// listedDate reads one of several days of a month: of "the 5th, 12th and 19th of
+// december" each.
+func listedDate(t *grammar.Text, i int) (any, int) {
+	n, end := t.Match("day-number", i)
+	last := end
+	for j := end; j > 0; {
+		last = j
+		if j = t.At("list-and", j); j > 0 {
+			_, j = t.Match("day-number", t.Skip(j, "the"))
+		}
+	}
+	m, k := t.Match("month", t.Skip(last, "of"))
+	if k == 0 || last == end {
+		return nil, 0
+	}
+	return calendarDay(0, m.(int), n.(int), coming), end
+}
+
 // numbers reads days of a month: "1st", "1st and 15th", "1st, 10th".
 func numbers(t *grammar.Text, i int) (any, int) {
 	var all []int

@@ -95,7 +95,7 @@ func (b *bag) moments(days []calendar.Date) (answer, error) {
 		return b.later(days[0])
 	}
 	if days[0] == calendar.On(b.now) && len(days) == 1 {
-		a := answer{question: passedToday, open: true}
+		a := answer{question: passedToday, open: true, past: true}
 		hours, minute, second := b.hours(false)
 		for _, h := range hours {
 			a.phrases = append(a.phrases, Phrase{At: days[0].Add(1).At(h, minute, second, b.zone)})

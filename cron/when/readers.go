@@ -24,6 +24,7 @@ func readers() map[string]grammar.Reader {
 		"ordinal-digits": {Read: func(t text, i int) (any, int) { return ordinal(t, i, true) }, At: grammar.Digits},
 		"ordinal-word":   {Read: func(t text, i int) (any, int) { return ordinal(t, i, false) }, At: grammar.Spoken},
 		"day-number":     {Read: dayNumber, At: english},
+		"listed-date":    {Read: listedDate, At: grammar.Digits},
 		"year":           {Read: year, At: chinese},
 		"hour":           {Read: hour, At: english},
 		"hour-word":      {Read: spokenHour, At: grammar.Spoken},
@@ -31,6 +32,7 @@ func readers() map[string]grammar.Reader {
 		"minute-word":    {Read: minuteWord, At: english},
 		"minute-digits":  {Read: minuteDigits, At: grammar.Digits},
 		"military":       {Read: military, At: grammar.Digits},
+		"early-digits":   {Read: earlyDigits, At: grammar.Digits},
 		"run-together":   {Read: runTogether, At: grammar.Digits},
 		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
 		"numbers":        {Read: numbers, At: english},
@@ -133,7 +135,7 @@ func shortWeekday(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	k := t.Skip(t.Skip(j, "."), ",")
-	if t.Num(k) >= 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
+	if t.Num(k) >= 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and", "n", "&", "to") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
 		return v, j
 	}
 	return nil, 0
@@ -236,6 +238,9 @@ func plainTime(t *grammar.Text, i int) (any, int) {
 		apart := hour && p.clock != nil && strings.ContainsAny(t.Cut(to, p.from), ",，") // …, and what another clause says
 		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague || apart {
 			break
+		}
+		if (group{pieces: []piece{p}}).names() == 0 && p.zone == nil {
+			continue // from now
 		}
 		to, hour = p.to, hour || p.clock != nil
 	}

@@ -213,10 +213,13 @@ var limitActions = map[string]grammar.Action{
 		if from.names()&hasHour == 0 && to.names()&hasHour == 0 && from.names()&hasDay != 0 && to.names()&hasDay != 0 {
 			return limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
 		}
-		if from.names()&hasHour == 0 || to.names() != hasHour || from.names()&hasDay != 0 {
+		pieces, day := undated(to.pieces)
+		if from.names()&hasHour == 0 || to.names()&^hasDay != hasHour || from.names()&hasDay != 0 {
 			return nil
 		}
-		return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
+		p := limited(limit{kind: window, start: from.pieces, pieces: pieces})
+		p.day = day
+		return p
 	},
 	"from-to": func(a grammar.Args) any {
 		from, to := a.Arg(0).(group), a.Arg(1).(group)
@@ -227,9 +230,9 @@ var limitActions = map[string]grammar.Action{
 			return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
 		}
 		p := limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
-		if i := slices.IndexFunc(to.pieces, func(p piece) bool { return p.day != nil && p.clock == nil }); i >= 0 && from.names() == hasHour { // from 9 to 5 tomorrow
-			p = limited(limit{kind: window, start: from.pieces, pieces: slices.Delete(slices.Clone(to.pieces), i, i+1)})
-			p.day = to.pieces[i].day
+		if pieces, day := undated(to.pieces); day != nil && from.names() == hasHour { // from 9 to 5 tomorrow
+			p = limited(limit{kind: window, start: from.pieces, pieces: pieces})
+			p.day = day
 		}
 		return p
 	},
@@ -254,6 +257,21 @@ var limitActions = map[string]grammar.Action{
 		return limited(limit{kind: except, pieces: a.Arg(0).(group).pieces})
 	},
 	"rest-of": func(a grammar.Args) any { return restOf(a) },
+}
+
+// undated are the pieces without their day.
+func undated(pieces []piece) ([]piece, *day) {
+	for i, p := range pieces {
+		if p.day == nil {
+			continue
+		}
+		rest := slices.Clone(pieces)
+		if rest[i].day = nil; p.clock == nil {
+			rest = slices.Delete(rest, i, i+1)
+		}
+		return rest, p.day
+	}
+	return pieces, nil
 }
 
 // following reads the end of 下周一到周五 and 12月1号到7号 with what its beginning

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,7 +32,11 @@ func (s *sentence) rest(chosen []group) string {
 		}
 	}
 	if asked > 0 {
-		if text := s.between(asked, all, chosen); text != "" {
+		text := s.between(asked, all, chosen)
+		if text != "" && theGrammar().Read(text).At("pronoun", 0) > 0 {
+			text = cmp.Or(s.between(0, asked, chosen), text)
+		}
+		if text != "" {
 			return text
 		}
 	}
@@ -115,6 +120,8 @@ func (s *sentence) trim(i, j int) string {
 			i++
 		case k > 0 && k <= j:
 			i = k
+		case s.Is(i, "and", "then") && i+1 < j && s.order[i+1]:
+			i++
 		default:
 			return s.text(i, s.tail(i, j))
 		}

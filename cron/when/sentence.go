@@ -138,10 +138,18 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		p.repeat = nil // 明天早中晚
 	}
 	last := g.pieces[len(g.pieces)-1]
+	if s.occasion(p) && g.names() == hasDay|hasHour {
+		return piece{}, 0 // friday 6pm christmas dinner
+	}
 	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && s.asksFor("timer-noun")) || p.zone != nil && last.zone != nil && !last.offset {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
+}
+
+// occasion says that a holiday names what is to come: christmas dinner.
+func (s *sentence) occasion(p piece) bool {
+	return p.day != nil && p.day.kind == holiday && p.to < len(s.Tokens) && s.Tokens[p.to].Kind == grammar.Word && !s.order[p.to] && s.At("piece", p.to)+s.At("joiner", p.to) == 0
 }
 
 // behind says that a category stands right before i.
@@ -178,7 +186,13 @@ func (s *sentence) inside(i int) bool {
 func (s *sentence) number(g group, i int) (piece, int) {
 	last := g.pieces[len(g.pieces)-1]
 	n := s.Num(i)
+	if v, j := s.Match("nth-day", i); j > 0 && last.day != nil && last.day.kind == weekday {
+		return v.(piece), j // monday 30th
+	}
 	joined := i > g.to && s.At("and", i-1) == i
+	if d := last.day; joined && d != nil && d.kind == onDate && last.clock == nil && n > 0 && s.At("day-number", i) > 0 {
+		return calendarDay(d.date.Year, int(d.date.Month), n, d.n), i + 1 // dec 10 and 11
+	}
 	if n < 0 || n > 24 || last.day == nil && last.repeat == nil && !(last.clock != nil && joined) {
 		return piece{}, 0
 	}
@@ -258,6 +272,9 @@ func (s *sentence) parse() (Phrase, error) {
 		return Phrase{}, ErrNone
 	}
 	g, ok := s.run(i)
+	if v, j := s.Match("time", i); !ok && j == len(s.Tokens) && len(v.(group).pieces) > 1 {
+		g, ok = v.(group), true // 6 tomorrow evening
+	}
 	if all := s.groups(); ok && len(all) > 0 && all[0].from == i {
 		g = all[0] // with what corrects it
 	}

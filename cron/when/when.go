@@ -89,6 +89,9 @@ type Ambiguous struct {
 	// [Words] and use the one that was chosen. Empty when they cannot be
 	// listed.
 	Choices []Phrase
+	// Past says that the hour was said of today, and has passed; the choices
+	// are those of tomorrow.
+	Past bool
 }
 
 // Error asks in English and lists the choices.
