@@ -10,11 +10,9 @@ import (
 )
 
 var dayActions = map[string]grammar.Action{
-	"in":       func(a grammar.Args) any { return onDay(day{kind: inDays, n: a.Num(0, 0)}) },
-	"week-day": func(a grammar.Args) any { return onDay(day{kind: weekday, week: bit(a, 0), n: a.Num(1, coming)}) },
-	// a week after the coming one
-	"next-week-day": func(a grammar.Args) any {
-		return onDay(day{kind: weekday, week: bit(a, 0), n: coming, early: -7})
+	"in": func(a grammar.Args) any { return onDay(day{kind: inDays, n: a.Num(0, 0)}) },
+	"week-day": func(a grammar.Args) any {
+		return onDay(day{kind: weekday, week: weekOf(a, 0), n: a.Num(1, coming), early: a.Num(2, 0)})
 	},
 	"weekend": func(a grammar.Args) any { return onDay(day{kind: weekend, n: a.Num(0, coming)}) },
 	"week":    func(a grammar.Args) any { n := a.Num(0, 0); return piece{week: &n} },
@@ -36,11 +34,10 @@ var dayActions = map[string]grammar.Action{
 		}
 		return nil
 	},
-	"year-open": func(grammar.Args) any { return piece{asked: true, weak: true} },
 	"nth": func(a grammar.Args) any {
 		d := day{kind: nthDay, number: a.Num(0, 1), n: a.Num(2, coming)}
 		if d.work = a.Word(1) == "work"; !d.work {
-			d.week = bit(a, 1)
+			d.week = weekOf(a, 1)
 		}
 		if a.Word(3) == "month" {
 			d.date.Month, d.n = time.Month(d.n), coming
@@ -54,16 +51,16 @@ var dayActions = map[string]grammar.Action{
 		return onDay(d)
 	},
 	"holiday": func(a grammar.Args) any {
-		return onDay(day{kind: holiday, key: a.Word(0), n: a.Num(1, coming), date: calendar.Date{Year: max(a.Num(2, 0), 0)}})
+		return onDay(day{kind: holiday, key: a.Word(0), n: a.Num(1, coming), date: calendar.Date{Year: max(a.Num(2, 0), 0)}, early: a.Num(3, 0)})
 	},
-	"holiday-early": func(a grammar.Args) any {
-		return onDay(day{kind: holiday, key: a.Word(0), n: coming, early: a.Num(1, 0)})
+	"lunar": func(a grammar.Args) any { // the day of a month, or of the one that comes
+		m, d := a.Num(0, 0), a.Num(1, 0)
+		if m < 0 || m > 12 || d == 0 || d > 30 {
+			return nil
+		}
+		return onDay(day{kind: lunarDay, n: a.Num(2, coming), date: calendar.Date{Month: time.Month(m), Day: d}})
 	},
-	"lunar":     lunar,
-	"lunar-new": func(a grammar.Args) any { return lunarOn(1, a.Num(0, 0), coming) },
-	"lunar-day": func(a grammar.Args) any { return lunarOn(0, a.Num(0, 0), coming) },
-	"slashed":   slashed,
-	"dashed":    slashed,
+	"slashed": slashed,
 	"slashed-day-first": func(a grammar.Args) any {
 		if a.T.Num(a.To) >= 0 && a.T.Close(a.To) {
 			return nil // 1.2.3
@@ -87,12 +84,12 @@ var dayActions = map[string]grammar.Action{
 		p.day = &d
 		return p
 	},
-	"before":      func(a grammar.Args) any { s := a.Arg(0).(Span).Negative(); return piece{shift: &s} },
-	"before-weak": func(a grammar.Args) any { s := a.Arg(0).(Span).Negative(); return piece{shift: &s, weak: true} },
-	"after":       func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },
+	"before": func(a grammar.Args) any {
+		s := a.Arg(0).(Span).Negative()
+		return piece{shift: &s, weak: a.Word(1) == "weak"}
+	},
+	"after": func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },
 }
-
-func bit(a grammar.Args, n int) uint8 { return 1 << a.Num(n, 0) }
 
 func onDay(d day) piece { return piece{day: &d} }
 
@@ -130,16 +127,6 @@ func countedDay(a grammar.Args) any {
 		return nil
 	}
 	return numberedDay(a.Num(0, 0), coming)
-}
-
-func lunar(a grammar.Args) any { return lunarOn(a.Num(1, 0), a.Num(2, 0), a.Num(0, coming)) }
-
-// lunarOn is a day of the lunar calendar; month 0 is the one that comes.
-func lunarOn(m, d, ahead int) any {
-	if m < 0 || m > 12 || d == 0 || d > 30 {
-		return nil
-	}
-	return onDay(day{kind: lunarDay, n: ahead, date: calendar.Date{Month: time.Month(m), Day: d}})
 }
 
 // slashed reads a date in digits, of which countries write the month first or
