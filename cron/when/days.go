@@ -17,7 +17,11 @@ var dayActions = map[string]grammar.Action{
 	"weekend": func(a grammar.Args) any { return onDay(day{kind: weekend, n: a.Num(0, coming)}) },
 	"week":    func(a grammar.Args) any { n := a.Num(0, 0); return piece{week: &n} },
 	"date": func(a grammar.Args) any {
-		return calendarDay(max(a.Num(0, 0), 0), a.Num(1, 0), a.Num(2, 0), a.Num(3, coming))
+		p := calendarDay(max(a.Num(0, 0), 0), a.Num(1, 0), a.Num(2, 0), a.Num(3, coming))
+		if p.day != nil {
+			p.day.digits = a.Word(4) == "digits"
+		}
+		return p
 	},
 	"last-of": func(a grammar.Args) any {
 		m := a.Num(0, 0)

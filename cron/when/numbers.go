@@ -4,15 +4,27 @@ import (
 	"magpie/cron/grammar"
 )
 
-func wholeNumber(t *grammar.Text, i int) (any, int) {
-	if n := t.Num(i); n >= 0 {
+// digits reads a number of so many digits, 0 for any, that is one.
+func digits(count int, is func(n int) bool) func(t *grammar.Text, i int) (any, int) {
+	return func(t *grammar.Text, i int) (any, int) {
+		n := t.Num(i)
+		if n < 0 || count > 0 && len(t.Tokens[i].Text) != count || !is(n) {
+			return nil, 0
+		}
 		return n, i + 1
 	}
+}
+
+func anyNumber(int) bool { return true }
+
+func spoken(t *grammar.Text, i int) (any, int) {
 	if t.Is(i, "a", "an") {
 		return nil, 0
 	}
 	return found(t.Spoken(i))
 }
+
+func ordinal(t *grammar.Text, i int) (any, int) { return found(t.Ordinal(i)) }
 
 func chineseNumber(t *grammar.Text, i int) (any, int) {
 	n, j := t.Chinese(i)
@@ -23,33 +35,6 @@ func chineseNumber(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	return found(float64(n), j)
-}
-
-func within(t *grammar.Text, i, least, most int) (any, int) {
-	n, j := t.Chinese(i)
-	if j == 0 || n < least || n > most {
-		return nil, 0
-	}
-	return n, j
-}
-
-// lunarNumber reads 十五, 廿三, 二十八, 三十.
-func lunarNumber(t *grammar.Text, i int) (any, int) {
-	if t.Is(i, "廿") {
-		if n, j := t.Chinese(i + 1); j > 0 && n < 10 {
-			return 20 + n, j
-		}
-		return 20, i + 1
-	}
-	return within(t, i, 1, 30)
-}
-
-func ordinal(t *grammar.Text, i int, digits bool) (any, int) {
-	n, j := t.Ordinal(i)
-	if j == 0 || (t.Num(i) >= 0) != digits {
-		return nil, 0
-	}
-	return n, j
 }
 
 // dayNumber reads the number of a day: "22", "22nd", "first"; not the 9 of 9:30
@@ -74,21 +59,11 @@ func year(t *grammar.Text, i int) (any, int) {
 }
 
 func hour(t *grammar.Text, i int) (any, int) {
-	if n := t.Num(i); n >= 0 {
-		if len(t.Tokens[i].Text) > 2 || n > 24 && !t.Is(i+1, "点") {
-			return nil, 0
-		}
-		return n, i + 1
-	}
-	return spokenHour(t, i)
-}
-
-func spokenHour(t *grammar.Text, i int) (any, int) {
-	n, j := t.Spoken(i)
-	if j == 0 || n > 12 || t.Is(i, "a", "an") {
+	n := t.Num(i)
+	if n < 0 || len(t.Tokens[i].Text) > 2 || n > 24 && !t.Is(i+1, "点") {
 		return nil, 0
 	}
-	return n, j
+	return n, i + 1
 }
 
 func minute(t *grammar.Text, i int) (any, int) {
@@ -100,38 +75,6 @@ func minute(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	return int(n), j
-}
-
-// minuteWord reads "thirty", "oh five", and the minute of "9 30".
-func minuteWord(t *grammar.Text, i int) (any, int) {
-	if t.Is(i, "oh", "o") {
-		n, j := t.Spoken(i + 1)
-		return found(n, j)
-	}
-	if t.Num(i) >= 10 && t.Num(i) <= 59 && t.At("ampm", i+1) > 0 {
-		return t.Num(i), i + 1
-	}
-	n, j := t.Spoken(i)
-	if n < 10 || n > 59 {
-		return nil, 0
-	}
-	return n, j
-}
-
-func minuteDigits(t *grammar.Text, i int) (any, int) {
-	if n := t.Num(i); n >= 0 && n < 60 && len(t.Tokens[i].Text) == 2 {
-		return n, i + 1
-	}
-	return nil, 0
-}
-
-// military reads 1530, 0900.
-func military(t *grammar.Text, i int) (any, int) {
-	n := t.Num(i)
-	if n < 0 || len(t.Tokens[i].Text) != 4 || n/100 > 24 || n%100 > 59 {
-		return nil, 0
-	}
-	return n, i + 1
 }
 
 // numbers reads days of a month: "1st", "1st and 15th", "1st, 10th".

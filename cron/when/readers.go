@@ -12,30 +12,27 @@ func readers() map[string]grammar.Reader {
 	type text = *grammar.Text
 	const english, chinese = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
 	return map[string]grammar.Reader{
-		"number":         {Read: wholeNumber, At: english},
-		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
-		"cn":             {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
-		"cn-number":      {Read: chineseNumber, At: chinese},
-		"cn-day":         {Read: func(t text, i int) (any, int) { return within(t, i, 1, 99) }, At: chinese},
-		"cn-lunar":       {Read: lunarNumber, At: chinese},
-		"cn-hour":        {Read: chineseHour, At: chinese},
-		"cn-minute":      {Read: chineseMinute, At: chinese},
-		"ordinal":        {Read: func(t text, i int) (any, int) { return found(t.Ordinal(i)) }, At: english},
-		"ordinal-digits": {Read: func(t text, i int) (any, int) { return ordinal(t, i, true) }, At: grammar.Digits},
-		"ordinal-word":   {Read: func(t text, i int) (any, int) { return ordinal(t, i, false) }, At: grammar.Spoken},
-		"day-number":     {Read: dayNumber, At: english},
-		"year":           {Read: year, At: chinese},
-		"hour":           {Read: hour, At: english},
-		"hour-word":      {Read: spokenHour, At: grammar.Spoken},
-		"minute":         {Read: minute, At: english},
-		"minute-word":    {Read: minuteWord, At: english},
-		"minute-digits":  {Read: minuteDigits, At: grammar.Digits},
-		"military":       {Read: military, At: grammar.Digits},
+		"digits":         {Read: digits(0, anyNumber), At: grammar.Digits},
+		"four-digits":    {Read: digits(4, anyNumber), At: grammar.Digits},
+		"minute-digits":  {Read: digits(2, func(n int) bool { return n < 60 }), At: grammar.Digits},
+		"military":       {Read: digits(4, func(n int) bool { return n/100 <= 24 && n%100 < 60 }), At: grammar.Digits},
+		"hour":           {Read: hour, At: grammar.Digits},
 		"run-together":   {Read: runTogether, At: grammar.Digits},
 		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
+		"spoken":         {Read: spoken, At: grammar.Spoken},
+		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
+		"minute":         {Read: minute, At: english},
+		"ordinal":        {Read: ordinal, At: english},
+		"ordinal-digits": {Read: ordinal, At: grammar.Digits},
+		"ordinal-word":   {Read: ordinal, At: grammar.Spoken},
+		"day-number":     {Read: dayNumber, At: english},
 		"numbers":        {Read: numbers, At: english},
+		"year":           {Read: year, At: chinese},
+		"cn":             {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
+		"cn-number":      {Read: chineseNumber, At: chinese},
+		"cn-hour":        {Read: chineseHour, At: chinese},
+		"cn-minute":      {Read: chineseMinute, At: chinese},
 		"cn-days":        {Read: chineseDays, At: chinese},
-		"iso-date":       {Read: isoDate, At: grammar.Digits},
 		"zone-name":      {Read: zoneName, At: grammar.Letters | grammar.Marks},
 		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
 
@@ -152,25 +149,6 @@ func chineseRange(t *grammar.Text, i int) (any, int) {
 	return week, next
 }
 
-// isoDate reads 2026-11-22, also with slashes or dots.
-func isoDate(t *grammar.Text, i int) (any, int) {
-	y, m, d := t.Num(i), t.Num(i+2), t.Num(i+4)
-	sep := t.Tokens.Text(i + 1)
-	if y < 0 || len(t.Tokens[i].Text) != 4 || m < 0 || d < 0 || sep != t.Tokens.Text(i+3) || sep != "-" && sep != "/" && sep != "." {
-		return nil, 0
-	}
-	for j := i + 1; j < i+5; j++ {
-		if !t.Close(j) {
-			return nil, 0
-		}
-	}
-	p := calendarDay(y, m, d, coming)
-	if p.day != nil {
-		p.day.digits = true
-	}
-	return p, i + 5
-}
-
 // bound reads the time that bounds another one: a day, an hour, or both.
 func bound(t *grammar.Text, i int) (any, int) {
 	g := group{from: i}
@@ -185,7 +163,7 @@ func bound(t *grammar.Text, i int) (any, int) {
 			}
 		}
 		if next == 0 && len(g.pieces) == 0 {
-			if h, k := hour(t, j); k > 0 && !countsOn(t, k) {
+			if h, k := t.Match("hour", j); k > 0 && !countsOn(t, k) {
 				c := clock{hour: h.(int), from: j, to: k}
 				if c.hour == 0 || c.hour > 12 {
 					c.style = full
