@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -67,24 +68,13 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 		if p.day != nil {
 			b.addDay(*p.day)
 		}
-		if p.week != nil {
-			b.week = p.week
-		}
-		if p.part != noPart {
-			b.part = p.part
-		}
 		b.place(p)
-		if p.whole != nil {
-			b.whole = p.whole
-		}
+		b.week, b.part, b.shift, b.whole = cmp.Or(p.week, b.week), cmp.Or(p.part, b.part), cmp.Or(p.shift, b.shift), cmp.Or(p.whole, b.whole)
 		if p.span != nil && !(p.vague && g.names()&hasHour != 0) {
 			if b.span != nil {
 				return nil, invalid("two lengths of time at once")
 			}
 			b.span = p.span
-		}
-		if p.shift != nil {
-			b.shift = p.shift
 		}
 		if p.limit != nil {
 			b.limits = append(b.limits, *p.limit)
@@ -141,43 +131,31 @@ func unhoured(pieces []piece) []piece {
 // before it ("早上9点和晚上9点") or, when the first stands behind its hour, the
 // one after it ("9 in the morning and 9 in the evening").
 func (g group) clocks() []clock {
-	before := func(i int) part {
-		for i--; i >= 0; i-- {
-			if p := g.pieces[i].part; p != noPart && g.pieces[i].clock == nil {
-				return p
+	near := func(i, step int) part {
+		for i += step; i >= 0 && i < len(g.pieces); i += step {
+			if p := g.pieces[i]; p.part != noPart && p.clock == nil {
+				return p.part
 			}
 		}
 		return noPart
 	}
-	behind := func(i int) part {
-		for i++; i < len(g.pieces); i++ {
-			if p := g.pieces[i].part; p != noPart && g.pieces[i].clock == nil {
-				return p
-			}
-		}
-		return noPart
-	}
+	before, behind := -1, 1
 	var all []clock
 	for i, p := range g.pieces {
 		for _, c := range p.more {
 			if c.style == bare && c.part == noPart {
-				c.part = before(i)
+				c.part = near(i, before)
 			}
 			all = append(all, c)
 		}
 		if p.clock == nil {
 			continue
 		}
-		if len(all) == 0 && before(i) == noPart {
+		if len(all) == 0 && near(i, before) == noPart {
 			before, behind = behind, before
 		}
 		c := *p.clock
-		if c.part = p.part; c.part == noPart {
-			c.part = before(i)
-		}
-		if c.part == noPart {
-			c.part = behind(i)
-		}
+		c.part = cmp.Or(p.part, near(i, before), near(i, behind))
 		if c.style == colon && g.digits() {
 			c.style = full
 		}

@@ -72,11 +72,11 @@ var dayActions = map[string]grammar.Action{
 		return dateOrder(a, a.Num(1, 0), a.Num(0, 0), false)
 	},
 	"day-part": func(a grammar.Args) any {
-		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partNames[a.Word(1)]}
+		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partOf(a.Arg(1))}
 	},
 	"day-before": func(a grammar.Args) any {
 		s := Span{Days: -a.Num(0, 1)}
-		return piece{shift: &s, part: partNames[a.Word(1)]}
+		return piece{shift: &s, part: partOf(a.Arg(1))}
 	},
 	"day-later": func(a grammar.Args) any { // two weeks from tomorrow
 		s, p := a.Arg(0).(Span), a.Arg(1).(piece)

@@ -7,13 +7,6 @@ import (
 	"magpie/cron/grammar"
 )
 
-// corrects says that the second time takes the place of the first: "at 7, no,
-// 7:30", 七点不对七点半.
-func (s *sentence) corrects(g, other group) bool {
-	j := s.At("correction", g.to)
-	return j > 0 && j == other.from
-}
-
 // corrected is the group with what the other says instead.
 func (g group) corrected(o group) group {
 	both := group{from: g.from, to: o.to, pieces: o.pieces}
@@ -68,19 +61,17 @@ func (s *sentence) lines() (Phrase, bool, error) {
 	if len(all) < 2 {
 		return Phrase{}, false, nil
 	}
-	var sum Phrase
-	for i, one := range all {
+	var sum []Phrase
+	for _, one := range all {
 		p, err := one.one(before)
 		if err != nil {
 			return p, false, err
 		}
-		if i == 0 {
-			sum = p
-			continue
-		}
-		sum.And = append(sum.And, p.All()...)
+		sum = append(sum, p.All()...)
 	}
-	return sum, true, nil
+	p := sum[0]
+	p.And = sum[1:]
+	return p, true, nil
 }
 
 // maxLines bounds a list of times.
@@ -91,7 +82,7 @@ const maxLines = 20
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
-		for i := all[k-1].to; i < all[k].from || i == all[k].from; i++ {
+		for i := all[k-1].to; i <= all[k].from; i++ {
 			j := s.At("separator", i)
 			if j == 0 || j > all[k].from {
 				continue
@@ -100,10 +91,9 @@ func (s *sentence) cut() int {
 				continue // what is told before it is asked
 			}
 			left := s.words(all[k-1].to, i) || s.words(0, all[0].from)
-			right := s.words(all[k].to, len(s.Tokens)) || k+1 < len(all)
 			leads := j == all[k].from || s.asking(j, all[k].from)
 			ends := i == all[k-1].to && s.ending(all[len(all)-1].to) && s.words(j, all[k].from) && all[k].to == all[len(all)-1].to
-			if left && (leads && s.words(all[k].to, len(s.Tokens)) && right || ends) && !all[k].bound() && !all[k-1].bound() {
+			if left && (leads && s.words(all[k].to, len(s.Tokens)) || ends) && !all[k].bound() && !all[k-1].bound() {
 				return i
 			}
 		}
@@ -125,7 +115,7 @@ func (s *sentence) firstAsk() int {
 // asking says that only words that ask stand between two places.
 func (s *sentence) asking(i, j int) bool {
 	for ; i < j; i++ {
-		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark && s.At("joiner", i) == 0 {
+		if !s.silent(i) && s.At("joiner", i) == 0 {
 			return false
 		}
 	}
@@ -163,7 +153,7 @@ func (s *sentence) both(cut int) (Phrase, error) {
 		return p, err
 	}
 	next := cut
-	for next < len(s.Tokens) && (s.Tokens[next].Kind == grammar.Mark || next < s.At("separator", cut)) {
+	for next < len(s.Tokens) && (s.mark(next) || next < s.At("separator", cut)) {
 		next++
 	}
 	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
@@ -361,25 +351,29 @@ func completes(g, other group) bool {
 	if b == hasDay|hasHour && !other.has(piece.isHour) && !g.parted() {
 		b = hasDay
 	}
-	open := func(g group) bool { return g.has(func(p piece) bool { return p.open() && p.repeat.freq == weekly }) }
-	weekDay := func(g group) bool {
-		return g.has(func(p piece) bool {
-			return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
-		})
+	either := func(is, and func(p piece) bool) bool {
+		return g.has(is) && other.has(and) || other.has(is) && g.has(and)
 	}
-	if open(g) && weekDay(other) || weekDay(g) && open(other) { // "biweekly to … on friday"
-		return true
-	}
-	month := func(g group) bool {
-		return g.has(func(p piece) bool {
-			return p.repeat != nil && (p.repeat.freq == monthly && p.repeat.nth == 0 || p.repeat.freq == yearly && p.day == nil) && len(p.repeat.numbers) == 0
-		})
-	}
-	date := func(g group) bool {
-		return !g.repeats() && g.has(func(p piece) bool { return p.day != nil && p.day.kind != inDays && p.day.kind != weekday })
-	}
-	if month(g) && date(other) || date(g) && month(other) {
-		return true
-	}
-	return a == hasDay && b == hasHour || a == hasHour && b == hasDay
+	return either(piece.openWeek, piece.ofWeek) || // "biweekly to … on friday"
+		!(g.repeats() && other.repeats()) && either(piece.openMonth, piece.isDate) ||
+		a == hasDay && b == hasHour || a == hasHour && b == hasDay
+}
+
+// openWeek says that the piece repeats by weeks and does not tell the day, as
+// ofWeek ones do.
+func (p piece) openWeek() bool { return p.open() && p.repeat.freq == weekly }
+
+func (p piece) ofWeek() bool {
+	return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
+}
+
+// openMonth says that the piece repeats by months or years and does not tell the
+// day.
+func (p piece) openMonth() bool {
+	r := p.repeat
+	return r != nil && (r.freq == monthly && r.nth == 0 || r.freq == yearly && p.day == nil) && len(r.numbers) == 0
+}
+
+func (p piece) isDate() bool {
+	return p.day != nil && p.day.kind != inDays && p.day.kind != weekday
 }

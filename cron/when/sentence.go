@@ -54,7 +54,7 @@ func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 	for i := 0; i < len(s.Tokens); i++ {
 		j := s.At("order", i)
 		switch {
-		case s.Tokens[i].Kind == grammar.Mark && j == 0:
+		case s.mark(i) && j == 0:
 			clause = false
 			continue
 		case j == 0, s.At("zh-word", i) > j, i == asked && !s.link(i) && !s.ending(j) && !s.clauseEnds(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
@@ -198,13 +198,20 @@ func (s *sentence) number(g group, i int) (piece, int) {
 // link says that the words at i lead to what is to be done.
 func (s *sentence) link(i int) bool { return s.At("zh-link", i) > 0 && s.At("zh-word", i) == 0 }
 
+// mark says that the token is no word, number or character.
+func (s *sentence) mark(i int) bool { return s.Tokens[i].Kind == grammar.Mark }
+
+// silent says that the token is nothing to be reminded of: a mark, or of words
+// that ask.
+func (s *sentence) silent(i int) bool { return s.order[i] || s.mark(i) }
+
 // beginning says that nothing stands before i but orders.
 func (s *sentence) beginning(i int) bool {
 	if i > 0 && s.order[i-1] {
 		return true
 	}
-	for j := range i {
-		if !s.order[j] && s.Tokens[j].Kind != grammar.Mark && !s.Is(j, "to") {
+	for i--; i >= 0; i-- {
+		if !s.silent(i) && !s.Is(i, "to") {
 			return false
 		}
 	}
@@ -217,7 +224,7 @@ func (s *sentence) ending(i int) bool {
 		if s.At("particle", i) == len(s.Tokens) {
 			return true
 		}
-		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark {
+		if !s.silent(i) {
 			return false
 		}
 	}
@@ -228,16 +235,13 @@ func (s *sentence) ending(i int) bool {
 // or beside an order: there people put the time of a reminder.
 func (s *sentence) edge(g group) bool {
 	before, after := g.from, g.to
-	for before > 0 && s.Tokens[before-1].Kind == grammar.Mark {
+	for before > 0 && s.mark(before-1) {
 		before--
 	}
-	for after < len(s.Tokens) && s.Tokens[after].Kind == grammar.Mark {
+	for after < len(s.Tokens) && s.mark(after) {
 		after++
 	}
-	if after < len(s.Tokens) && s.order[after] || before > 0 && s.order[before-1] || s.beginning(before) {
-		return true
-	}
-	return s.ending(after)
+	return after < len(s.Tokens) && s.order[after] || s.beginning(before) || s.ending(after)
 }
 
 // parse reads a text that is a time from its first to its last word.
@@ -248,7 +252,7 @@ func (s *sentence) parse() (Phrase, error) {
 		}
 	}
 	i := 0
-	for i < len(s.Tokens) && s.Tokens[i].Kind == grammar.Mark && !s.Is(i, "*", "@", "?", "+") {
+	for i < len(s.Tokens) && s.mark(i) && !s.Is(i, "*", "@", "?", "+") {
 		i++
 	}
 	if i == len(s.Tokens) {
@@ -262,7 +266,7 @@ func (s *sentence) parse() (Phrase, error) {
 		return Phrase{}, ErrNone
 	}
 	for j := g.to; j < len(s.Tokens); j++ {
-		if s.Tokens[j].Kind == grammar.Mark && !s.Is(j, "+", "-", "*") {
+		if s.mark(j) && !s.Is(j, "+", "-", "*") {
 			continue
 		}
 		if err := g.failed(); err != nil {
@@ -299,7 +303,7 @@ func (s *sentence) readGroups() (all []group) {
 			continue
 		}
 		switch n := len(all); {
-		case n > 0 && s.corrects(all[n-1], g):
+		case n > 0 && s.At("correction", all[n-1].to) == g.from: // at 7, no, 7:30
 			all[n-1] = all[n-1].corrected(g)
 		case n > 0 && s.asksAgain(all[n-1], g):
 			g.pieces[0].listed = true
