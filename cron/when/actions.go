@@ -50,7 +50,11 @@ func actions() map[string]grammar.Action {
 			return piece{span: &s, vague: true}
 		},
 		"vague-today": func(grammar.Args) any { return piece{day: &day{kind: inDays}, vague: true} },
-		"zone":        func(a grammar.Args) any { return namedZone(a.Word(0)) },
+		"zone":        func(a grammar.Args) any { return loadZone(a.Word(0)) },
+		"offset":      func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
+		"bad-offset": func(a grammar.Args) any {
+			return piece{err: badZone("%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", a.T.Cut(a.From, a.To))}
+		},
 		"early-late": func(a grammar.Args) any {
 			p := a.Arg(1).(piece)
 			p.part = a.Arg(0).(piece).part
@@ -91,17 +95,6 @@ func term(a grammar.Args) Span {
 	}
 	fmt.Sscan(a.Word(2), &more)
 	return u.times(n + more)
-}
-
-func namedZone(name string) piece {
-	if sign, hours := 1, 0; len(name) > 4 && name[:3] == "UTC" {
-		if name[3] == '-' {
-			sign = -1
-		}
-		fmt.Sscan(name[4:], &hours)
-		return piece{zone: fixedZone(name[3:4], hours, 0, sign*hours*3600), offset: true}
-	}
-	return loadZone(name)
 }
 
 // Spell is so many of a unit, as a grammar that holds times has read them.

@@ -69,7 +69,10 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 			b.addDay(*p.day)
 		}
 		b.place(p)
-		b.week, b.part, b.shift, b.whole = cmp.Or(p.week, b.week), cmp.Or(p.part, b.part), cmp.Or(p.shift, b.shift), cmp.Or(p.whole, b.whole)
+		b.week = cmp.Or(p.week, b.week)
+		b.part = cmp.Or(p.part, b.part)
+		b.shift = cmp.Or(p.shift, b.shift)
+		b.whole = cmp.Or(p.whole, b.whole)
 		if p.span != nil && !(p.vague && g.names()&hasHour != 0) {
 			if b.span != nil {
 				return nil, invalid("two lengths of time at once")

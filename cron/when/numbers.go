@@ -112,6 +112,15 @@ func chineseDays(t *grammar.Text, i int) (any, int) {
 	return found(kept, end)
 }
 
+// written is the hour n that begins at i: 08 and 15 are of 24 hours.
+func written(t *grammar.Text, i, n int) clock {
+	c := clock{hour: n, from: i, to: i + 1}
+	if n == 0 || n > 12 || n < 10 && len(t.Tokens[i].Text) == 2 {
+		c.style = full
+	}
+	return c
+}
+
 // chineseHour reads the hour and its 点 or 时: 三点, 8点, 十五时.
 func chineseHour(t *grammar.Text, i int) (any, int) {
 	if t.Is(i-1, "早", "晚", "快", "慢", "多", "少", "有", "差", "第", "大", "小", "高", "低", "好", "远", "近", "注", "重", "提", "做", "吃", "写", "这", "那") && t.Close(i) && t.Is(i, "一", "两", "几") {
@@ -121,10 +130,7 @@ func chineseHour(t *grammar.Text, i int) (any, int) {
 	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
 		return nil, 0
 	}
-	c := clock{hour: n, from: i}
-	if n == 0 || n > 12 || t.Num(i) >= 0 && len(t.Tokens[i].Text) == 2 && n < 10 {
-		c.style = full
-	}
+	c := written(t, i, n)
 	switch {
 	case t.Any(j, "点钟", "点鐘") > 0:
 		c.to = j + 2
@@ -176,11 +182,11 @@ func digital(t *grammar.Text, i int) (any, int) {
 	if h < 0 || t.Num(i+2) < 0 || !t.Is(i+1, ":") || !t.Close(i+1) || !t.Close(i+2) || len(t.Tokens[i+2].Text) != 2 || len(t.Tokens[i].Text) > 2 {
 		return nil, 0
 	}
-	c := clock{hour: h, minute: t.Num(i + 2), style: colon, from: i, to: i + 3}
-	if len(t.Tokens[i].Text) == 2 && h < 10 || h == 0 || h > 12 || i > from {
+	c, j := written(t, i, h), i+3
+	c.minute, c.style = t.Num(i+2), max(c.style, colon)
+	if i > from {
 		c.style = full
 	}
-	j := i + 3
 	if t.Is(j, ":") && t.Close(j) && t.Close(j+1) && t.Num(j+1) >= 0 {
 		c.second, j = t.Num(j+1), j+2
 		if t.Is(j, ".") && t.Close(j) && t.Close(j+1) && t.Num(j+1) != -1 {

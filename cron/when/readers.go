@@ -33,7 +33,9 @@ func readers() map[string]grammar.Reader {
 		"cn-hour":        {Read: chineseHour, At: chinese},
 		"cn-minute":      {Read: chineseMinute, At: chinese},
 		"cn-days":        {Read: chineseDays, At: chinese},
-		"zone-name":      {Read: zoneName, At: grammar.Letters | grammar.Marks},
+		"zone-area":      {Read: zoneArea, At: grammar.Letters},
+		"zone-word":      {Read: zoneWord, At: grammar.Letters},
+		"utc-offset":     {Read: utcOffset, At: grammar.Marks},
 		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
@@ -163,13 +165,7 @@ func bound(t *grammar.Text, i int) (any, int) {
 			}
 		}
 		if next == 0 && len(g.pieces) == 0 {
-			if h, k := t.Match("hour", j); k > 0 && !countsOn(t, k) {
-				c := clock{hour: h.(int), from: j, to: k}
-				if c.hour == 0 || c.hour > 12 {
-					c.style = full
-				}
-				v, next = c.checked(), k
-			}
+			v, next = t.Match("lone-hour", j)
 		}
 		p, ok := v.(piece)
 		if ok && p.clock != nil && (group{pieces: g.pieces}).has(func(o piece) bool { return o.clock != nil }) {

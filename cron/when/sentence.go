@@ -186,11 +186,7 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more {
 		return piece{}, 0
 	}
-	c := clock{hour: n, from: i, to: i + 1}
-	if n == 0 || n > 12 || len(s.Tokens[i].Text) == 2 && n < 10 {
-		c.style = full
-	}
-	p := c.checked()
+	p := written(s.Text, i, n).checked()
 	p.from, p.to = i, i+1
 	return p, i + 1
 }
