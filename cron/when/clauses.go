@@ -94,10 +94,6 @@ func together(all []answer) answer {
 				if len(longer) >= maxReadings || len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At) {
 					continue
 				}
-				if len(longer) < len(a.phrases) && q.same(last) && !q.At.IsZero() {
-					longer = append(longer, p) // the same time twice
-					continue
-				}
 				more := p
 				more.And = append(slices.Clone(p.And), q)
 				longer = append(longer, more)
@@ -226,65 +222,62 @@ func (c clause) rows() (all [][]piece) {
 // eachDay takes a list of days apart: "tuesday and thursday", 周二和周四. Days that
 // tell one day ("friday, november 27") stay together, and so do those that
 // repeat.
-func eachDay(days []piece) (all [][]piece) {
+func eachDay(days []piece) [][]piece {
+	all := [][]piece{nil}
 	for i, p := range days {
-		apart := i > 0 && p.listed && p.repeat != nil && p.part != noPart && days[i-1].repeat != nil && days[i-1].part != noPart ||
-			i > 0 && p.repeat == nil && days[0].repeat == nil && p.day != nil && days[i-1].day != nil &&
-				(p.listed || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
-		if apart && p.day != nil && p.day.kind == weekday && p.day.n == coming && days[i-1].day.kind == weekday && p.repeat == nil {
-			d := *p.day
-			d.n = days[i-1].day.n
-			p.day = &d
-			days[i] = p
-		}
-		if apart {
-			all = append(all, []piece{p})
-			continue
-		}
-		if len(all) == 0 {
+		if i > 0 && p.apart(days[i-1], days[0]) {
+			if last := days[i-1].day; p.repeat == nil && p.day.kind == weekday && p.day.n == coming && last.kind == weekday {
+				d := *p.day
+				d.n = last.n
+				p.day = &d
+				days[i] = p
+			}
 			all = append(all, nil)
 		}
 		all[len(all)-1] = append(all[len(all)-1], p)
 	}
-	if len(all) == 0 {
-		all = [][]piece{nil}
-	}
 	return all
+}
+
+// apart says that a day is another one than the last of a list, which begins with
+// the first.
+func (p piece) apart(last, first piece) bool {
+	if p.repeat != nil {
+		return p.listed && p.part != noPart && last.repeat != nil && last.part != noPart
+	}
+	if first.repeat != nil || p.day == nil || last.day == nil {
+		return false
+	}
+	kind := p.day.kind
+	return p.listed || (kind == weekday || kind == inDays) && last.day.kind == kind
 }
 
 // eachHour takes the hours of what comes once apart: "noon and 6pm". A part of
 // the day stays with the hour beside it.
 func eachHour(hours, days []piece) (all [][]piece) {
-	clocks, parts := 0, 0
-	for _, p := range hours {
-		clocks += len(p.more)
-		switch {
-		case p.clock != nil:
-			clocks++
-		case p.part != noPart:
-			parts++
-		}
+	if (group{pieces: days}).repeats() {
+		return [][]piece{hours}
 	}
-	once := !slices.ContainsFunc(days, func(p piece) bool { return p.repeat != nil })
-	if once && clocks == 0 && parts > 1 { // in the morning and in the evening
-		for _, p := range hours {
-			all = append(all, []piece{p})
-		}
-		return all
-	}
+	clocks := len(group{pieces: hours}.clocks())
+	alone := func(p piece) bool { return p.part != noPart && !p.isHour() }
 	var rest []piece
 	for i, p := range hours {
-		if next := i + 1; once && clocks > 0 && next < len(hours) && p.part != noPart && !p.isHour() && hours[next].listed && hours[next].part != noPart && !hours[next].isHour() {
-			all = append(all, []piece{p}) // 今天中午和晚上九点
-		} else {
+		next := i + 1
+		switch {
+		case clocks == 0 && len(hours) > 1, // in the morning and in the evening
+			clocks > 0 && next < len(hours) && alone(p) && alone(hours[next]) && hours[next].listed: // 今天中午和晚上九点
+			all = append(all, []piece{p})
+		default:
 			rest = append(rest, p)
 		}
 	}
-	if hours = rest; !once || clocks < 2 {
-		return append(all, hours)
+	if len(rest) == 0 && len(all) > 0 {
+		return all
 	}
-	g := group{pieces: hours}
-	for _, c := range g.clocks() {
+	if clocks < 2 {
+		return append(all, rest)
+	}
+	for _, c := range (group{pieces: rest}).clocks() {
 		all = append(all, []piece{{clock: &c, part: c.part, from: c.from, to: c.to}})
 	}
 	return all

@@ -291,16 +291,14 @@ func (s *sentence) meant(g group, all []group) bool {
 
 // choose takes the group at an edge, and those that complete it.
 func (s *sentence) choose(all []group) []group {
-	best, rank := -1, 0
+	best, rank := 0, -1
 	for i, g := range all {
-		r := 1
-		switch err := g.failed(); {
-		case s.edge(g) && err == nil:
-			r = 4
-		case s.edge(g):
-			r = 3
-		case err == nil:
-			r = 2
+		r := 0
+		if g.failed() == nil {
+			r++
+		}
+		if s.edge(g) {
+			r += 2
 		}
 		if !g.bound() {
 			r += 4

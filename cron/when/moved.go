@@ -28,12 +28,10 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 	names := g.names()
 	g.sameDay(calendar.On(next))
 	switch {
-	case g.repeats() && !g.has(func(p piece) bool {
-		return p.clock != nil || p.part != noPart || p.repeat != nil && p.repeat.freq == spaced
-	}):
-		g.pieces = append(g.pieces, hourPiece(next))
-	case names == hasDay && !g.has(func(p piece) bool { return p.week != nil }):
-		g.pieces = append(g.pieces, hourPiece(next))
+	case g.repeats() && names&hasHour == 0 && !g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced }),
+		names == hasDay && !g.has(func(p piece) bool { return p.week != nil }):
+		hour := clock{hour: next.Hour(), minute: next.Minute(), second: next.Second(), style: fixed}
+		g.pieces = append(g.pieces, piece{clock: &hour})
 	case names == hasHour:
 		if old.At.IsZero() && old.Every == 0 {
 			return rehoured(s, g, old, next)
@@ -79,24 +77,21 @@ func (g group) sameDay(d calendar.Date) {
 	}
 }
 
-func hourPiece(t time.Time) piece {
-	return piece{clock: &clock{hour: t.Hour(), minute: t.Minute(), second: t.Second(), style: fixed}}
-}
-
 // nearHour reads "5:30" for something at 5 in the afternoon as half past five in
 // the afternoon.
 func (s *sentence) nearHour(pieces []piece, old time.Time) []piece {
+	if (group{pieces: pieces}).parted() {
+		return pieces
+	}
 	pieces = slices.Clone(pieces)
 	for i, p := range pieces {
-		if p.clock == nil || p.clock.style != colon || p.clock.hour > 12 || (group{pieces: pieces}).has(func(p piece) bool { return p.part != noPart }) {
-			continue
+		if p.clock != nil && p.clock.style == colon && p.clock.hour <= 12 {
+			c := *p.clock
+			if c.style = fixed; c.hour < 12 && old.Hour() >= 12 {
+				c.hour += 12
+			}
+			pieces[i].clock = &c
 		}
-		c := *p.clock
-		if afternoon := old.Hour() >= 12; afternoon && c.hour < 12 {
-			c.hour += 12
-		}
-		c.style = fixed
-		pieces[i].clock = &c
 	}
 	return pieces
 }

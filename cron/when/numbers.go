@@ -123,25 +123,17 @@ func written(t *grammar.Text, i, n int) clock {
 
 // chineseHour reads the hour and its 点 or 时: 三点, 8点, 十五时.
 func chineseHour(t *grammar.Text, i int) (any, int) {
-	if t.Is(i-1, "早", "晚", "快", "慢", "多", "少", "有", "差", "第", "大", "小", "高", "低", "好", "远", "近", "注", "重", "提", "做", "吃", "写", "这", "那") && t.Close(i) && t.Is(i, "一", "两", "几") {
-		return nil, 0 // 早一点 is not one o'clock
-	}
 	n, j := t.Chinese(i)
-	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
+	if j == 0 || t.At("早一", i-1) > 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
 		return nil, 0
 	}
 	c := written(t, i, n)
-	switch {
-	case t.Any(j, "点钟", "点鐘") > 0:
-		c.to = j + 2
-	case t.Is(j, "点") && (n > 3 || t.Is(i-1, "午", "上", "晨", "晚", "、", "和", "到") || !t.Is(j+1, "名", "赞", "餐", "击", "评", "儿", "水", "意", "建", "滴", "子", "单", "外", "菜", "歌", "头", "火", "事", "东", "方", "心", "个")) && !(n == 1 && t.Is(j+1, "都", "也")):
-		c.to = j + 1
-	case t.Is(j, "时") && !t.Is(j+1, "间", "候", "长", "辰", "区", "差"):
-		c.to = j + 1
-	default:
+	c.to = t.At("点钟", j)
+	if t.At("时间", j) > 0 || n == 1 && t.At("点都", j) > 0 ||
+		n <= 3 && t.At("点名", j) > 0 && !t.Is(i-1, "午", "上", "晨", "晚", "、", "和", "到") {
 		return nil, 0
 	}
-	return c, c.to
+	return found(c, c.to)
 }
 
 // chineseMinute reads 零五, 30分, 四十五 behind an hour.
@@ -157,7 +149,7 @@ func chineseMinute(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	two := n >= 10 || t.Is(i, "零", "〇") || len(t.Tokens[i].Text) == 2
-	if !two || t.Is(j, "个", "人", "名", "位", "块", "元", "%", "天", "点", "小", "分", "秒", "年", "月", "号", "日", "次", "只", "条", "件", ":", "度", "岁", "刻", "周", "星", "片", "粒", "米", "公", "斤", "千") {
+	if !two || t.At("counted-zh", j) > 0 {
 		return nil, 0
 	}
 	return n, j

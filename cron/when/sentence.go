@@ -91,12 +91,7 @@ func (s *sentence) run(i int) (group, bool) {
 		g.pieces = append(g.pieces, p)
 		g.to, j = next, next
 	}
-	for _, p := range g.pieces {
-		if p.zone == nil || p.whole != nil {
-			return g, true
-		}
-	}
-	return g, false // a zone alone is no time
+	return g, g.has(func(p piece) bool { return p.zone == nil || p.whole != nil }) // a zone alone is no time
 }
 
 // piece reads one piece that may stand at i behind those of the group.
@@ -115,10 +110,10 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	if s.At("no-time", i) > next {
 		next = 0 // 下午茶
 	}
-	if next == 0 {
-		if first {
-			return piece{}, 0
-		}
+	switch {
+	case next == 0 && first:
+		return piece{}, 0
+	case next == 0:
 		return s.number(g, i)
 	}
 	p := v.(piece)
