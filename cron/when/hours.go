@@ -3,9 +3,9 @@ package when
 // partOfDay is what is known of a part of the day.
 type partOfDay struct {
 	usual       []int
-	late        int   // hours of the clock up to this one are after noon
-	first, last int   // hours of 24 that may be named in it
-	from, to    int   // the hours that are proposed in it
+	late        int // hours of the clock up to this one are after noon
+	first, last int // hours of 24 that may be named in it
+	from, to    int // the hours that are proposed in it
 }
 
 var partsOfDay = [...]partOfDay{

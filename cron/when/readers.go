@@ -40,12 +40,12 @@ func readers() map[string]grammar.Reader {
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
 		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
-		"weekdays":        {Read: func(t text, i int) (any, int) { return listed(t, i, "weekday", "list-and") }, Like: "weekday"},
-		"plural-weekdays": {Read: func(t text, i int) (any, int) { return listed(t, i, "plural-weekday", "list-and") }, Like: "plural-weekday"},
-		"weekday-range":   {Read: func(t text, i int) (any, int) { return ranged(t, i, "weekday", "list-and") }, Like: "weekday"},
+		"weekdays":        {Read: weekdays("weekday", "list-and", false), Like: "weekday"},
+		"plural-weekdays": {Read: weekdays("plural-weekday", "list-and", false), Like: "plural-weekday"},
+		"weekday-range":   {Read: weekdays("weekday", "list-and", true), Like: "weekday"},
 		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
-		"周几s":             {Read: func(t text, i int) (any, int) { return listed(t, i, "周几", "zh-list") }, Like: "周几"},
-		"周几-range":        {Read: chineseRange, Like: "周"},
+		"周几s":             {Read: weekdays("周几", "zh-list", false), Like: "周几"},
+		"几到几":             {Read: weekdays("周几", "zh-list", true), Like: "周几"},
 		"time":            {Read: bound, At: english, Like: "point"},
 		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
 		"run":             {Read: runTime},
@@ -79,20 +79,18 @@ func terms(t *grammar.Text, i int, category string, between ...string) (any, int
 	return found(total, end)
 }
 
-// listed reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
-// 三和周五, 一三五. The value is their bits.
-func listed(t *grammar.Text, i int, category, joiner string) (any, int) {
-	week, _, next := weekdayList(t, i, category, joiner)
-	return found(week, next)
-}
-
-// ranged is listed for what has a range in it.
-func ranged(t *grammar.Text, i int, category, joiner string) (any, int) {
-	week, span, next := weekdayList(t, i, category, joiner)
-	if !span {
-		return nil, 0
+// weekdays reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
+// 三和周五, 一三五. The value is their bits. Of ranges only what has one in it, or
+// is written without anything between, is read.
+func weekdays(category, joiner string, ranges bool) func(*grammar.Text, int) (any, int) {
+	return func(t *grammar.Text, i int) (any, int) {
+		week, ranged, next := weekdayList(t, i, category, joiner)
+		days := bits.OnesCount8(week)
+		if ranges && !ranged && !(category == "周几" && days > 1 && next == i+days) {
+			return nil, 0
+		}
+		return found(week, next)
 	}
-	return week, next
 }
 
 func weekdayList(t *grammar.Text, i int, category, joiner string) (week uint8, span bool, next int) {
@@ -136,19 +134,6 @@ func shortWeekday(t *grammar.Text, i int) (any, int) {
 		return v, j
 	}
 	return nil, 0
-}
-
-// chineseRange reads 周一到周五.
-func chineseRange(t *grammar.Text, i int) (any, int) {
-	j := t.At("周", i)
-	if j == 0 {
-		return nil, 0
-	}
-	week, span, next := weekdayList(t, j, "周几", "zh-list")
-	if !span && !(bits.OnesCount8(week) > 1 && next == j+bits.OnesCount8(week)) { // 周一三五
-		return nil, 0
-	}
-	return week, next
 }
 
 // bound reads the time that bounds another one: a day, an hour, or both.
