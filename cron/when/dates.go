@@ -124,6 +124,9 @@ func lunarDays(today calendar.Date, d day) ([]calendar.Date, error) {
 				all = append(all, on)
 			}
 		}
+		if len(all) == 0 {
+			return nil, invalid("the calendar does not tell when that is")
+		}
 		return all, nil
 	}
 	of := func(year int) (calendar.Date, bool) {

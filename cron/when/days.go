@@ -10,7 +10,9 @@ import (
 )
 
 var dayActions = map[string]grammar.Action{
-	"in": func(a grammar.Args) any { return onDay(day{kind: inDays, n: a.Num(0, 0)}) },
+	"in": func(a grammar.Args) any {
+		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partOf(a.Arg(1))}
+	},
 	"week-day": func(a grammar.Args) any {
 		return onDay(day{kind: weekday, week: weekOf(a, 0), n: a.Num(1, coming), early: a.Num(2, 0)})
 	},
@@ -30,8 +32,16 @@ var dayActions = map[string]grammar.Action{
 		}
 		return calendarDay(0, m, calendar.Date{Year: 2027, Month: time.Month(m), Day: 1}.Last(), a.Num(1, coming))
 	},
-	"month-day":         func(a grammar.Args) any { return numberedDay(a.Num(0, 0), a.Num(1, coming)) },
-	"month-day-counted": countedDay,
+	"month-day": func(a grammar.Args) any { // 0 is any; not before what the last argument names: 3号楼
+		n, not := a.Num(0, 0), a.Word(2)
+		if not != "" && a.T.At(not, a.To) > 0 {
+			return nil
+		}
+		if n < 0 || n > 31 && n != lastDay {
+			return invalidPiece("no month has a day %d", n)
+		}
+		return onDay(day{kind: monthDay, n: a.Num(1, coming), number: n})
+	},
 	"month-open": func(a grammar.Args) any {
 		if m := a.Num(0, 0); m >= 1 && m <= 12 && !a.T.Is(a.From, "may", "march", "mar", "sun") {
 			return piece{day: &day{kind: onDate, n: coming, date: calendar.Date{Month: time.Month(m)}}, weak: true}
@@ -70,9 +80,6 @@ var dayActions = map[string]grammar.Action{
 			return nil // 1.2.3
 		}
 		return dateOrder(a, a.Num(1, 0), a.Num(0, 0), false)
-	},
-	"day-part": func(a grammar.Args) any {
-		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partOf(a.Arg(1))}
 	},
 	"day-before": func(a grammar.Args) any {
 		s := Span{Days: -a.Num(0, 1)}
@@ -115,22 +122,6 @@ func calendarDay(y, m, d, ahead int) piece {
 		return invalidPiece("the calendar has no %s", name)
 	}
 	return onDay(day{kind: onDate, n: ahead, date: on})
-}
-
-// numberedDay is a day of a month by its number; 0 is any.
-func numberedDay(n, months int) piece {
-	if n < 0 || n > 31 && n != lastDay {
-		return invalidPiece("no month has a day %d", n)
-	}
-	return onDay(day{kind: monthDay, n: months, number: n})
-}
-
-// countedDay is 22号, unless 号 counts something else: 3号楼, 2号线.
-func countedDay(a grammar.Args) any {
-	if a.T.At("号楼", a.To) > 0 {
-		return nil
-	}
-	return numberedDay(a.Num(0, 0), coming)
 }
 
 // slashed reads a date in digits, of which countries write the month first or

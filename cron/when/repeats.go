@@ -149,12 +149,12 @@ var limitActions = map[string]grammar.Action{
 		return limited(limit{kind: since, pieces: a.Arg(0).(group).pieces})
 	},
 	"lasting": func(a grammar.Args) any { return limited(limit{kind: lasting, span: a.Arg(0).(Span)}) },
-	"counted": counted,
+	"counted": counting,
 	"counted-often": func(a grammar.Args) any {
 		if a.Num(0, 0) < 2 || a.To-a.From < 3 {
 			return nil // 提醒我一次
 		}
-		return counted(a)
+		return counting(a)
 	},
 	"window": func(a grammar.Args) any {
 		from, to := a.Arg(0).(group), a.Arg(1).(group)
@@ -235,7 +235,7 @@ func following(from, to []piece) []piece {
 
 func limited(l limit) piece { return piece{limit: &l} }
 
-func counted(a grammar.Args) any {
+func counting(a grammar.Args) any {
 	n := a.Num(0, 0)
 	if n < 1 || n > math.MaxInt16 {
 		return invalidPiece("it must come between 1 and %d times", math.MaxInt16)
