@@ -41,7 +41,7 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 		p := &a.phrases[i]
 		p.From, p.To = s.Tokens[g.from].From, s.Tokens[g.to-1].To
 		p.Rest, p.Nag, p.Exact = rest, nag, s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
-			return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && (group{pieces: p.limit.pieces}).names()&hasHour != 0 ||
+			return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && p.limit.pieces.names()&hasHour != 0 ||
 				p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
 		}))
 		for k := range p.And {
@@ -65,7 +65,7 @@ func (g *group) nag() time.Duration {
 			continue
 		}
 		every := p.repeat.span
-		if rest := append(slices.Clone(g.pieces[:i]), g.pieces[i+1:]...); (&group{pieces: rest}).names() != 0 {
+		if rest := slices.Delete(slices.Clone(g.pieces), i, i+1); rest.names() != 0 {
 			g.pieces = rest
 		} else {
 			g.pieces[i].repeat, g.pieces[i].span = nil, &every
@@ -112,14 +112,14 @@ func together(all []answer) answer {
 }
 
 // clause is one time of a row of pieces.
-type clause struct{ days, hours, more []piece }
+type clause struct{ days, hours, more pieces }
 
 // clauses cuts a row of pieces where a new time begins: "monday at 9 and tuesday
 // at 10", "noon and 6pm". What a clause does not say is that of the one before.
-func clauses(pieces []piece) (all [][]piece) {
-	var shared, shifts []piece // zones and bounds are of all
+func clauses(row pieces) (all []pieces) {
+	var shared, shifts pieces // zones and bounds are of all
 	cs := []clause{{}}
-	for _, p := range pieces {
+	for _, p := range row {
 		switch {
 		case p.shift != nil && p.clock == nil:
 			shifts = append(shifts, p)
@@ -203,7 +203,7 @@ func inherit(cs []clause) {
 
 // rows are the pieces of each time of a clause: one for each of its days and
 // hours, where these are listed.
-func (c clause) rows() (all [][]piece) {
+func (c clause) rows() (all []pieces) {
 	for _, days := range eachDay(c.days) {
 		for _, hours := range eachHour(c.hours, c.days) {
 			row := append(slices.Clone(c.more), days...)
@@ -222,8 +222,8 @@ func (c clause) rows() (all [][]piece) {
 // eachDay takes a list of days apart: "tuesday and thursday", 周二和周四. Days that
 // tell one day ("friday, november 27") stay together, and so do those that
 // repeat.
-func eachDay(days []piece) [][]piece {
-	all := [][]piece{nil}
+func eachDay(days pieces) []pieces {
+	all := []pieces{nil}
 	for i, p := range days {
 		if i > 0 && p.apart(days[i-1], days[0]) {
 			if last := days[i-1].day; p.repeat == nil && p.day.kind == weekday && p.day.n == coming && last.kind == weekday {
@@ -254,19 +254,19 @@ func (p piece) apart(last, first piece) bool {
 
 // eachHour takes the hours of what comes once apart: "noon and 6pm". A part of
 // the day stays with the hour beside it.
-func eachHour(hours, days []piece) (all [][]piece) {
-	if (group{pieces: days}).repeats() {
-		return [][]piece{hours}
+func eachHour(hours, days pieces) (all []pieces) {
+	if days.repeats() {
+		return []pieces{hours}
 	}
-	clocks := len(group{pieces: hours}.clocks())
+	clocks := len(hours.clocks())
 	alone := func(p piece) bool { return p.part != noPart && !p.isHour() }
-	var rest []piece
+	var rest pieces
 	for i, p := range hours {
 		next := i + 1
 		switch {
 		case clocks == 0 && len(hours) > 1, // in the morning and in the evening
 			clocks > 0 && next < len(hours) && alone(p) && alone(hours[next]) && hours[next].listed: // 今天中午和晚上九点
-			all = append(all, []piece{p})
+			all = append(all, pieces{p})
 		default:
 			rest = append(rest, p)
 		}
@@ -277,8 +277,8 @@ func eachHour(hours, days []piece) (all [][]piece) {
 	if clocks < 2 {
 		return append(all, rest)
 	}
-	for _, c := range (group{pieces: rest}).clocks() {
-		all = append(all, []piece{{clock: &c, part: c.part, from: c.from, to: c.to}})
+	for _, c := range rest.clocks() {
+		all = append(all, pieces{{clock: &c, part: c.part, from: c.from, to: c.to}})
 	}
 	return all
 }

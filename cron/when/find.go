@@ -12,7 +12,7 @@ func (g group) corrected(o group) group {
 	both := group{from: g.from, to: o.to, pieces: o.pieces}
 	said := o.names()
 	for _, p := range g.pieces {
-		if only := (group{pieces: []piece{p}}).names(); only&said == 0 && only != hasMore || p.part != noPart && p.clock == nil && p.day == nil && said&hasHour != 0 && !o.has(func(p piece) bool { return p.part != noPart }) {
+		if only := (pieces{p}).names(); only&said == 0 && only != hasMore || p.part != noPart && p.clock == nil && p.day == nil && said&hasHour != 0 && !o.parted() {
 			both.pieces = append(both.pieces, p)
 		}
 	}
@@ -125,11 +125,6 @@ func (s *sentence) asking(i, j int) bool {
 // words says that something to be reminded of stands between two places.
 func (s *sentence) words(i, j int) bool { return s.trim(i, j) != "" }
 
-// bound says that the group only bounds or moves another time.
-func (g group) bound() bool {
-	return !g.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
-}
-
 // eventOf says that the time is of the event that a shift names: 40 minutes
 // before my 7pm dinner, two hours before dinner at seven.
 func (s *sentence) eventOf(shift, g group) bool {
@@ -140,9 +135,6 @@ func (s *sentence) eventOf(shift, g group) bool {
 	}
 	return shift.to <= g.from && (s.At("noun-before", shift.to) > 0 || g.from < shift.to+5 && !g.repeats())
 }
-
-// shifts says that the group is so much before or after another time.
-func (g group) shifts() bool { return g.has(func(p piece) bool { return p.shift != nil }) }
 
 // both reads the two parts of a sentence. What the second does not say of its
 // day is that of the first.
@@ -282,7 +274,7 @@ func (s *sentence) meant(g group, all []group) bool {
 		return true
 	}
 	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || g.pieces[0].limit.kind == window || s.Is(g.from, "到", "等")) {
-		return (group{pieces: g.pieces[0].limit.pieces}).names()&hasHour != 0
+		return g.pieces[0].limit.pieces.names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
 		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
@@ -337,8 +329,6 @@ func (s *sentence) bounding(g, bounds group) bool {
 		return p.limit != nil && p.limit.kind == lasting && !p.limit.span.calendar()
 	}) || g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced && !p.repeat.span.calendar() })
 }
-
-func (g group) parted() bool { return g.has(func(p piece) bool { return p.part != noPart }) }
 
 // completes says that one group names the day and the other the hour.
 func completes(g, other group) bool {

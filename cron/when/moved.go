@@ -40,7 +40,7 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 		if !on.At(23, 59, 59, zone).After(now) {
 			on = calendar.On(now.In(zone))
 		}
-		g.pieces = append([]piece{onDay(day{kind: onDate, n: coming, date: on})}, s.nearHour(g.pieces, next)...)
+		g.pieces = append(pieces{onDay(day{kind: onDate, n: coming, date: on})}, s.nearHour(g.pieces, next)...)
 	}
 	return s.finish([]group{g}, "")
 }
@@ -60,11 +60,11 @@ func (s *sentence) movedGroup() (group, bool) {
 
 // sameDay gives what repeats by weeks, months or years without a day that of
 // the old time.
-func (g group) sameDay(d calendar.Date) {
-	if g.has(func(p piece) bool { return p.day != nil }) {
+func (all pieces) sameDay(d calendar.Date) {
+	if all.has(func(p piece) bool { return p.day != nil }) {
 		return
 	}
-	for _, p := range g.pieces {
+	for _, p := range all {
 		switch r := p.repeat; {
 		case r == nil || r.week != 0 || r.nth != 0 || len(r.numbers) > 0 || r.days:
 		case r.freq == weekly:
@@ -79,27 +79,27 @@ func (g group) sameDay(d calendar.Date) {
 
 // nearHour reads "5:30" for something at 5 in the afternoon as half past five in
 // the afternoon.
-func (s *sentence) nearHour(pieces []piece, old time.Time) []piece {
-	if (group{pieces: pieces}).parted() {
-		return pieces
+func (s *sentence) nearHour(all pieces, old time.Time) pieces {
+	if all.parted() {
+		return all
 	}
-	pieces = slices.Clone(pieces)
-	for i, p := range pieces {
+	all = slices.Clone(all)
+	for i, p := range all {
 		if p.clock != nil && p.clock.style == colon && p.clock.hour <= 12 {
 			c := *p.clock
 			if c.style = fixed; c.hour < 12 && old.Hour() >= 12 {
 				c.hour += 12
 			}
-			pieces[i].clock = &c
+			all[i].clock = &c
 		}
 	}
-	return pieces
+	return all
 }
 
 // rehoured is what repeats at another hour.
 func rehoured(s *sentence, g group, old Phrase, next time.Time) (Phrase, error) {
 	on := piece{day: &day{kind: onDate, n: coming, date: calendar.On(s.now).Add(1)}}
-	p, err := s.finish([]group{{pieces: append([]piece{on}, s.nearHour(g.pieces, next)...), from: g.from, to: g.to}}, "")
+	p, err := s.finish([]group{{pieces: append(pieces{on}, s.nearHour(g.pieces, next)...), from: g.from, to: g.to}}, "")
 	if unsure, ok := errors.AsType[*Ambiguous](err); ok {
 		for i := range unsure.Choices {
 			unsure.Choices[i] = old.at(unsure.Choices[i].At)

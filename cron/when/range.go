@@ -14,7 +14,7 @@ var partHours = map[part][2]int{morning: {0, 12}, afternoon: {12, 18}, evening: 
 func Range(text string, now time.Time, zone *time.Location) (from, to time.Time, ok bool) {
 	s := newSentence(text, now, zone)
 	for _, g := range s.groups() {
-		var limits []piece
+		var limits pieces
 		for _, p := range g.pieces {
 			if p.limit != nil && p.limit.kind == until && p.limit.start != nil {
 				limits = p.limit.start

@@ -153,7 +153,7 @@ func bound(t *grammar.Text, i int) (any, int) {
 			v, next = t.Match("lone-hour", j)
 		}
 		p, ok := v.(piece)
-		if ok && p.clock != nil && (group{pieces: g.pieces}).has(func(o piece) bool { return o.clock != nil }) {
+		if ok && p.clock != nil && g.has(func(o piece) bool { return o.clock != nil }) {
 			break
 		}
 		if !ok || p.repeat != nil || p.limit != nil || p.shift != nil || p.nag || p.bare || p.asked || p.weak && len(g.pieces) == 0 && p.day == nil {

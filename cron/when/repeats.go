@@ -108,11 +108,8 @@ func (r *repeat) is(word string) {
 // weekOf is an argument as days of the week: their bits, the number of one, or a
 // word for several.
 func weekOf(a grammar.Args, n int) uint8 {
-	switch v := a.Arg(n).(type) {
-	case uint8:
-		return v
-	case nil:
-		return 0
+	if week, ok := a.Arg(n).(uint8); ok {
+		return week
 	}
 	switch a.Word(n) {
 	case "workdays":
@@ -179,7 +176,7 @@ var limitActions = map[string]grammar.Action{
 			return nil
 		}
 		from := clock{hour: n, from: a.From, to: a.From + 1, style: to.clock.style}
-		return limited(limit{kind: window, start: []piece{{clock: &from, part: to.part}}, pieces: []piece{to}})
+		return limited(limit{kind: window, start: pieces{{clock: &from, part: to.part}}, pieces: pieces{to}})
 	},
 	"except": func(a grammar.Args) any { return limited(limit{kind: except, week: weekOf(a, 0)}) },
 	"except-time": func(a grammar.Args) any {
@@ -191,9 +188,9 @@ var limitActions = map[string]grammar.Action{
 	},
 	"rest-of": func(a grammar.Args) any { // for the rest of the day, or up to its last one
 		end := a.Arg(0).(piece)
-		l, today := limit{kind: until, pieces: []piece{end}}, onDay(day{kind: inDays})
+		l, today := limit{kind: until, pieces: pieces{end}}, onDay(day{kind: inDays})
 		if *end.day != *today.day {
-			l.start = []piece{today}
+			l.start = pieces{today}
 		}
 		return limited(l)
 	},
@@ -217,7 +214,7 @@ func fromTo(from, to group) piece {
 
 // following reads the end of 下周一到周五 and 12月1号到7号 with what its beginning
 // says of the week or month.
-func following(from, to []piece) []piece {
+func following(from, to pieces) pieces {
 	first, last := from[0].day, to[0].day
 	if first == nil || last == nil || last.n != coming {
 		return to
@@ -230,7 +227,7 @@ func following(from, to []piece) []piece {
 		d = day{kind: onDate, n: first.n, date: first.date}
 		d.date.Day = last.number
 	}
-	return append([]piece{{day: &d}}, to[1:]...)
+	return append(pieces{{day: &d}}, to[1:]...)
 }
 
 func limited(l limit) piece { return piece{limit: &l} }
