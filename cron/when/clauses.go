@@ -184,21 +184,22 @@ func (c *clause) add(p piece) {
 
 // inherit gives clauses the days and hours that only their neighbours say.
 func inherit(cs []clause) {
-	for i := range cs {
-		if i > 0 && len(cs[i].more) == 0 {
-			if len(cs[i].days) == 0 {
-				cs[i].days = cs[i-1].days
-			}
-			if len(cs[i].hours) == 0 {
-				cs[i].hours = cs[i-1].hours
-			}
-		}
+	for i := 1; i < len(cs); i++ {
+		cs[i].days = cs[i].own(cs[i].days, cs[i-1].days)
+		cs[i].hours = cs[i].own(cs[i].hours, cs[i-1].hours)
 	}
 	for i := len(cs) - 2; i >= 0; i-- { // "on monday, and on tuesday at 9"
-		if len(cs[i].hours) == 0 && len(cs[i].more) == 0 {
-			cs[i].hours = cs[i+1].hours
-		}
+		cs[i].hours = cs[i].own(cs[i].hours, cs[i+1].hours)
 	}
+}
+
+// own is what a clause says itself, or else what another says, for one that needs
+// it.
+func (c clause) own(said, other pieces) pieces {
+	if len(said) == 0 && len(c.more) == 0 {
+		return other
+	}
+	return said
 }
 
 // rows are the pieces of each time of a clause: one for each of its days and

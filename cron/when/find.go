@@ -1,6 +1,7 @@
 package when
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,11 +44,7 @@ func (s *sentence) lines() (Phrase, bool, error) {
 	var before []group
 	var all []*sentence
 	for n, line := range lines {
-		line = strings.TrimLeft(line, " \t-*•·")
-		if k := strings.IndexAny(line, ".、)）"); k > 0 && k < 4 && strings.Trim(line[:k], "0123456789") == "" {
-			line = strings.TrimLeft(line[k:], ".、)） ")
-		}
-		one := newSentence(line, s.now, s.zone)
+		one := newSentence(bullet.ReplaceAllString(line, ""), s.now, s.zone)
 		groups := one.groups()
 		switch {
 		case len(groups) > 0 && one.rest(groups) != "" && !(n == 0 && one.firstAsk() >= 0):
@@ -76,6 +73,9 @@ func (s *sentence) lines() (Phrase, bool, error) {
 
 // maxLines bounds a list of times.
 const maxLines = 20
+
+// bullet is what stands before the items of a list.
+var bullet = regexp.MustCompile(`^[ \t*•·-]*([0-9]{1,3}[.、)）][.、)） ]*)?`)
 
 // cut is where a second thing with a time of its own begins, 0 without one:
 // "remind me at 1 to call, and at 3 to post the parcel".
@@ -149,18 +149,14 @@ func (s *sentence) both(cut int) (Phrase, error) {
 		next++
 	}
 	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
-	more := second.cut()
 	var q Phrase
-	if more > 0 {
+	if more := second.cut(); more > 0 {
 		q, err = second.both(more)
 	} else {
 		q, err = second.one(first.groups())
 	}
-	if err != nil {
-		return p, err
-	}
 	p.And = append(p.And, q.All()...)
-	return p, nil
+	return p, err
 }
 
 // one reads a sentence that asks for one thing; before are the times of the
@@ -257,12 +253,20 @@ func (s *sentence) clauseEnds(i int) bool {
 // askingClause is where the clause begins that asks first, and where the words
 // end that do.
 func (s *sentence) askingClause() (from, to int) {
-	asked := max(s.firstAsk(), 0)
-	for from = asked; from > 0 && !s.clauseEnds(from-1); from-- {
-	}
-	for to = asked; to < len(s.Tokens) && s.order[to]; to++ {
+	to = max(s.firstAsk(), 0)
+	from = s.clause(to)
+	for to < len(s.Tokens) && s.order[to] {
+		to++
 	}
 	return from, to
+}
+
+// clause is where the clause begins in which i stands.
+func (s *sentence) clause(i int) int {
+	for i > 0 && !s.clauseEnds(i-1) {
+		i--
+	}
+	return i
 }
 
 // meant says that a group is a time: bounds alone are one only beside what they

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,12 +31,7 @@ func (s *sentence) rest(chosen []group) string {
 			return text
 		}
 	}
-	if asked > 0 {
-		if text := s.between(asked, all, chosen); text != "" {
-			return text
-		}
-	}
-	return s.between(0, all, chosen)
+	return cmp.Or(s.between(max(asked, 0), all, chosen), s.between(0, all, chosen))
 }
 
 // restOfClause is what the clause that asks says, in words as 提醒我; without
@@ -55,11 +51,7 @@ func (s *sentence) restOfClause(chosen []group) string {
 	if text := s.between(own, len(s.Tokens), chosen); text != "" {
 		return text
 	}
-	said := chosen[0].from
-	for said > 0 && !s.clauseEnds(said-1) {
-		said--
-	}
-	if text := s.between(said, from, chosen); text != "" {
+	if text := s.between(s.clause(chosen[0].from), from, chosen); text != "" {
 		return text
 	}
 	for _, g := range s.groups() {
