@@ -228,14 +228,12 @@ func (b *bag) addDay(d day) {
 // "every thursday"; false when they exclude each other.
 func (b *bag) addRepeat(r repeat) bool {
 	switch o := b.repeat; {
-	case o == nil || o.freq == daily && o.often == 0 && r.freq != spaced && r.freq != fullHour:
+	case o == nil || o.freq == daily && o.often == 0 && r.freq < fullHour:
 		b.repeat = &r
-	case r.freq == daily && r.often == 0 && o.freq != spaced && o.freq != fullHour:
+	case r.freq == daily && r.often == 0 && o.freq < fullHour:
 	case o.freq == r.freq && r.freq == weekly:
 		both := *o
-		if both.week == 0 || r.week == 0 || both.every < r.every { // biweekly on fridays
-			both.every = max(both.every, r.every)
-		}
+		both.every = max(both.every, r.every) // biweekly on fridays
 		both.week |= r.week
 		both.work, both.days, both.rest = (o.work || o.week == 0) && r.work, o.days || r.days, o.rest || r.rest
 		b.repeat = &both
@@ -247,9 +245,9 @@ func (b *bag) addRepeat(r repeat) bool {
 			both.nth, both.week = r.nth, r.week
 		}
 		b.repeat = &both
-	case (o.freq == spaced || o.freq == fullHour) && (r.freq == weekly || r.freq == daily || r.freq == monthly):
+	case o.freq >= fullHour && r.freq <= monthly:
 		b.repeat, b.spaced = &r, o
-	case (r.freq == spaced || r.freq == fullHour) && (o.freq == weekly || o.freq == daily || o.freq == monthly):
+	case r.freq >= fullHour && o.freq <= monthly:
 		b.spaced = &r
 	default:
 		return false
@@ -324,12 +322,12 @@ func (b *bag) meaning() (answer, error) {
 	if b.shift != nil {
 		return b.shifted()
 	}
-	if b.repeat == nil && b.daily() {
-		b.repeat = &repeat{freq: daily}
+	if b.repeat == nil && len(b.days) == 0 && b.week == nil && b.span == nil && slices.ContainsFunc(b.limits, limit.days) {
+		b.repeat = &repeat{freq: daily} // for the next three days at 8
 	}
 	others := len(b.days) > 0 || b.week != nil || len(b.clocks) > 0 || b.part != noPart
 	if b.repeat == nil && len(b.limits) > 0 && b.whole == nil {
-		return ask("Once, or again and again? Please say how often, as every day at 9", "只提醒一次还是重复？请说清楚多久一次，例如每天9点")
+		return askHowOften()
 	}
 	switch {
 	case b.whole != nil:
@@ -343,7 +341,7 @@ func (b *bag) meaning() (answer, error) {
 		return b.repeating()
 	case b.span != nil:
 		return b.after()
-	case b.vague && !others || b.vague && len(b.clocks) == 0 && b.part == noPart:
+	case b.vague && len(b.clocks) == 0 && b.part == noPart:
 		return b.sometime()
 	case !others:
 		return answer{}, ErrNone

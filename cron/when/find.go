@@ -272,13 +272,11 @@ func (s *sentence) clause(i int) int {
 // meant says that a group is a time: bounds alone are one only beside what they
 // bound.
 func (s *sentence) meant(g group, all []group) bool {
-	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool {
-		return p.limit != nil && (p.limit.kind == lasting && p.limit.span.calendar() || p.limit.kind == until && p.limit.start != nil)
-	}) {
+	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool { return p.limit != nil && p.limit.days() }) {
 		return true
 	}
-	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || g.pieces[0].limit.kind == window || s.Is(g.from, "到", "等")) {
-		return g.pieces[0].limit.pieces.names()&hasHour != 0
+	if l := g.pieces[0].limit; l != nil && len(all) == 1 && len(g.pieces) == 1 && (l.kind == since || l.kind == window || s.Is(g.from, "到", "等")) {
+		return l.pieces.names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
 		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
