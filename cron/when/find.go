@@ -246,8 +246,7 @@ func (s *sentence) told(from int, g group) bool {
 }
 
 func (s *sentence) clauseEnds(i int) bool {
-	t := s.Tokens[i]
-	return t.Text == "so" || t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
+	return s.Is(i, "so") || s.oneOf(i, ",;。!?") && !s.order[i]
 }
 
 // askingClause is where the clause begins that asks first, and where the words

@@ -3,7 +3,6 @@ package when
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"magpie/cron/calendar"
@@ -158,11 +157,8 @@ func (b *bag) nextClock() (answer, error) {
 			}
 		}
 	}
-	sort.Slice(all, func(a, b int) bool { return all[a].Before(all[b]) })
+	slices.SortFunc(all, time.Time.Compare)
 	all = slices.CompactFunc(all, time.Time.Equal)
-	if len(b.clocks) == 0 && b.part == noPart || len(all) == 0 {
-		return answer{}, ErrNone
-	}
 	is := len(b.clocks) == 1
 	if len(all) == 2 && calendar.On(all[0]) == today && calendar.On(all[1]) != today || is && b.clocks[0].style == midnight {
 		all = all[:1] // clear by now: only one is ahead today

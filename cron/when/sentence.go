@@ -256,22 +256,21 @@ func (s *sentence) parse() (Phrase, error) {
 		}
 		return Phrase{}, ErrNone
 	}
-	for j := g.to; j < len(s.Tokens); j++ {
-		if s.mark(j) && !s.Is(j, "+", "-", "*") {
-			continue
-		}
-		if err := g.failed(); err != nil {
-			return Phrase{}, err
-		}
-		if s.Tokens[j].Kind == grammar.Word && s.Is(j+1, "/") && s.Close(j+1) {
-			return Phrase{}, badZone("%.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", s.Source[s.Tokens[j].From:])
-		}
-		if !g.has(func(p piece) bool { return !p.asked }) { // "whenever you like"
-			return Phrase{}, ErrNone
-		}
-		return Phrase{}, s.unread(j, len(s.Tokens))
+	j := g.to
+	for j < len(s.Tokens) && s.mark(j) && !s.Is(j, "+", "-", "*") {
+		j++
 	}
-	return s.finish([]group{g}, "")
+	switch err := g.failed(); {
+	case j == len(s.Tokens):
+		return s.finish([]group{g}, "")
+	case err != nil:
+		return Phrase{}, err
+	case s.Tokens[j].Kind == grammar.Word && s.Is(j+1, "/") && s.Close(j+1):
+		return Phrase{}, badZone("%.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", s.Source[s.Tokens[j].From:])
+	case !g.has(func(p piece) bool { return !p.asked }): // "whenever you like"
+		return Phrase{}, ErrNone
+	}
+	return Phrase{}, s.unread(j, len(s.Tokens))
 }
 
 func (s *sentence) unread(from, to int) error {
