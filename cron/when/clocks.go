@@ -1,15 +1,13 @@
 package when
 
-import "magpie/cron/grammar"
+import (
+	"cmp"
+
+	"magpie/cron/grammar"
+)
 
 var clockActions = map[string]grammar.Action{
-	"clock": func(a grammar.Args) any {
-		c := clock{hour: a.Num(0, 0), minute: a.Num(1, 0), from: a.From, to: a.To, style: fixed}
-		if a.Word(2) == "midnight" {
-			c.style = midnight
-		}
-		return piece{clock: &c}
-	},
+	"clock":   func(a grammar.Args) any { return spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2)) },
 	"part":    func(a grammar.Args) any { return piece{part: partOf(a.Arg(0))} },
 	"digital": func(a grammar.Args) any { return a.Arg(0).(clock).with(a.Arg(1)) },
 	"hour": func(a grammar.Args) any {
@@ -24,11 +22,6 @@ var clockActions = map[string]grammar.Action{
 			return nil
 		}
 		return spokenClock(a, 0, 0).checked()
-	},
-	"hour-24": func(a grammar.Args) any {
-		c := spokenClock(a, 0, a.Num(1, 0))
-		c.style = full
-		return c.checked()
 	},
 	"military": func(a grammar.Args) any {
 		n := a.Num(0, 0)
@@ -118,11 +111,15 @@ func (c clock) checked() piece {
 	return piece{clock: &c}
 }
 
-// with is the clock with am or pm, with a part of the day, or without.
+var styles = map[string]style{"full": full, "fixed": fixed, "midnight": midnight}
+
+// with is the clock with am or pm, with a part of the day, in a style, or
+// without.
 func (c clock) with(v any) piece {
 	half, _ := v.(string)
 	switch {
 	case half != "am" && half != "pm":
+		c.style = cmp.Or(styles[half], c.style)
 		p := c.checked()
 		p.part = partOf(v)
 		return p
