@@ -76,11 +76,12 @@ func (s *sentence) run(i int) (group, bool) {
 	g := group{from: i}
 	for j := i; len(g.pieces) < grammar.MaxList; {
 		p, next := s.piece(g, j)
-		for k := j; next == 0 && len(g.pieces) > 0; {
-			if k = s.At("joiner", k); k == 0 || k > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
+		at := j
+		for next == 0 && len(g.pieces) > 0 {
+			if at = s.At("joiner", at); at == 0 || at > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
 				break
 			}
-			if p, next = s.piece(g, k); next > 0 {
+			if p, next = s.piece(g, at); next > 0 {
 				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1)
 				p.either = p.either || s.At("or", j) > 0
 			}
@@ -88,6 +89,7 @@ func (s *sentence) run(i int) (group, bool) {
 		if next == 0 || p.clock != nil && s.Is(j, ",") && s.At("zh-ask", next) > 0 && !s.beginning(g.from) {
 			break // 约了明天三点，两点半提醒我
 		}
+		p.from, p.to = at, next
 		g.pieces = append(g.pieces, p)
 		g.to, j = next, next
 	}
@@ -102,7 +104,6 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	}
 	if first && s.beginning(i) {
 		if p, next := s.expression(i); next > 0 {
-			p.from, p.to = i, next
 			return p, next
 		}
 	}
@@ -117,7 +118,6 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		return s.number(g, i)
 	}
 	p := v.(piece)
-	p.from, p.to = i, next
 	if first {
 		listed := p.span != nil && (s.behind("correction", i) || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
@@ -181,9 +181,7 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more {
 		return piece{}, 0
 	}
-	p := written(s.Text, i, n).checked()
-	p.from, p.to = i, i+1
-	return p, i + 1
+	return written(s.Text, i, n).checked(), i + 1
 }
 
 // link says that the words at i lead to what is to be done.
