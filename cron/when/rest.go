@@ -48,10 +48,7 @@ func (s *sentence) restOfClause(chosen []group) string {
 	if slices.ContainsFunc(chosen, func(g group) bool { return g.to > from && g.shifts() }) {
 		own = to // 会议前20分钟喊我
 	}
-	if text := s.between(own, len(s.Tokens), chosen); text != "" {
-		return text
-	}
-	if text := s.between(s.clause(chosen[0].from), from, chosen); text != "" {
+	if text := cmp.Or(s.between(own, len(s.Tokens), chosen), s.between(s.clause(chosen[0].from), from, chosen)); text != "" {
 		return text
 	}
 	for _, g := range s.groups() {
@@ -62,13 +59,10 @@ func (s *sentence) restOfClause(chosen []group) string {
 	return s.between(0, from, chosen)
 }
 
+// between is what is left between two places, without the times.
 func (s *sentence) between(i, end int, chosen []group) string {
 	text := ""
 	for i < end {
-		if s.taken(chosen, i) {
-			i++
-			continue
-		}
 		j := i
 		for j < end && !s.taken(chosen, j) {
 			j++
@@ -80,7 +74,7 @@ func (s *sentence) between(i, end int, chosen []group) string {
 		if lettered(more) || text == "" {
 			text = joined(text, more)
 		}
-		i = j
+		i = j + 1
 	}
 	return text
 }
