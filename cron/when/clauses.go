@@ -37,13 +37,14 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 			a.phrases = append(a.phrases, one.phrases...)
 		}
 	}
+	exact := s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
+		return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && p.limit.pieces.names()&hasHour != 0 ||
+			p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
+	}))
 	for i := range a.phrases {
 		p := &a.phrases[i]
 		p.From, p.To = s.Tokens[g.from].From, s.Tokens[g.to-1].To
-		p.Rest, p.Nag, p.Exact = rest, nag, s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
-			return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && p.limit.pieces.names()&hasHour != 0 ||
-				p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
-		}))
+		p.Rest, p.Nag, p.Exact = rest, nag, exact
 		for k := range p.And {
 			p.And[k].Rest, p.And[k].From, p.And[k].To, p.And[k].Nag = rest, p.From, p.To, nag
 		}
@@ -83,20 +84,17 @@ func together(all []answer) answer {
 		var longer []Phrase
 		for _, p := range sum.phrases {
 			for _, q := range a.phrases {
-				last := p
-				if len(p.And) > 0 {
-					last = p.And[len(p.And)-1]
-				}
-				if q.At.Equal(last.At) && !q.At.IsZero() { // said twice
+				row := p.All()
+				last := row[len(row)-1]
+				switch {
+				case q.At.Equal(last.At) && !q.At.IsZero(): // said twice
 					longer = append(longer, p)
-					continue
+				case len(longer) >= maxReadings, len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At):
+				default:
+					more := p
+					more.And = append(row[1:], q)
+					longer = append(longer, more)
 				}
-				if len(longer) >= maxReadings || len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At) {
-					continue
-				}
-				more := p
-				more.And = append(slices.Clone(p.And), q)
-				longer = append(longer, more)
 			}
 		}
 		question := sum.question
