@@ -68,7 +68,7 @@ func (d Date) At(hour, minute, second int, zone *time.Location) time.Time {
 	t := time.Date(d.Year, d.Month, d.Day, hour, minute, second, 0, zone)
 	start, end := t.ZoneBounds()
 	want := time.Date(d.Year, d.Month, d.Day, hour, minute, second, 0, time.UTC)
-	switch shown := wall(t); {
+	switch shown := Wall(t); {
 	case shown.After(want):
 		return start.In(zone)
 	case shown.Before(want):
@@ -78,14 +78,14 @@ func (d Date) At(hour, minute, second int, zone *time.Location) time.Time {
 	}
 	_, now := t.Zone()
 	_, before := start.Add(-time.Second).Zone()
-	if first := t.Add(time.Duration(now-before) * time.Second); first.Before(start) && wall(first).Equal(want) {
+	if first := t.Add(time.Duration(now-before) * time.Second); first.Before(start) && Wall(first).Equal(want) {
 		return first
 	}
 	return t
 }
 
-// wall is what the clock shows, as if it hung in UTC.
-func wall(t time.Time) time.Time {
+// Wall is what the clock shows, as if it hung in UTC.
+func Wall(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }

@@ -2,6 +2,7 @@ package calendar
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -90,9 +91,7 @@ func FromLunar(year, month, day int, leap bool) (Date, bool) {
 // lunar years 1900 to 2100.
 func Lunar(d Date) (year, month, day int, leap, ok bool) {
 	for year := d.Year; year >= d.Year-1; year-- {
-		months := lunarMonths(year)
-		for i := len(months) - 1; i >= 0; i-- {
-			m := months[i]
+		for _, m := range slices.Backward(lunarMonths(year)) {
 			if n := d.Sub(m.first); n >= 0 {
 				return year, m.number, n + 1, m.leap, n < m.days
 			}

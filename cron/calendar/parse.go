@@ -288,26 +288,23 @@ func (r *Rule) String() string {
 	for _, p := range r.Parts {
 		lines = append(lines, "RRULE:"+p.String())
 	}
-	var days []string
-	for _, d := range r.ExceptDays {
-		days = append(days, d.utc().Format("20060102"))
+	var extra, except []string
+	for _, t := range r.Extra {
+		extra = append(extra, t.Format(layout))
 	}
-	for _, l := range []struct {
-		name  string
-		texts []string
-	}{{"RDATE:", texts(r.Extra)}, {"EXDATE:", append(days, texts(r.Except)...)}} {
-		if len(l.texts) > 0 {
-			lines = append(lines, l.name+strings.Join(l.texts, ","))
-		}
+	for _, d := range r.ExceptDays {
+		except = append(except, d.utc().Format("20060102"))
+	}
+	for _, t := range r.Except {
+		except = append(except, t.Format(layout))
+	}
+	if len(extra) > 0 {
+		lines = append(lines, "RDATE:"+strings.Join(extra, ","))
+	}
+	if len(except) > 0 {
+		lines = append(lines, "EXDATE:"+strings.Join(except, ","))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func texts(times []time.Time) (all []string) {
-	for _, t := range times {
-		all = append(all, t.Format(layout))
-	}
-	return all
 }
 
 // String is the part as RRULE has it.

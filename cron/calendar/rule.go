@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -23,6 +24,9 @@ type Rule struct {
 	// it shows twice included; nothing comes for what it skips.
 	Running bool
 }
+
+// Frequency is the period of a Part.
+type Frequency = rrule.Frequency
 
 // The periods of a Part.
 const (
@@ -66,6 +70,20 @@ type Part struct {
 	end time.Time // the last slot that Count or Until leaves; zero for no end
 }
 
+// Every is a part that comes again and again after a time in whole seconds.
+func Every(d time.Duration) (p Part) {
+	p.Freq, p.Interval = Secondly, int(d/time.Second)
+	for _, longer := range []struct {
+		freq Frequency
+		unit time.Duration
+	}{{Minutely, time.Minute}, {Hourly, time.Hour}, {Daily, 24 * time.Hour}} {
+		if d%longer.unit == 0 {
+			p.Freq, p.Interval = longer.freq, int(d/longer.unit)
+		}
+	}
+	return p
+}
+
 // Next is the first slot after a time, by the wall clock of the zone. One that
 // daylight saving skips is at the next valid minute, one that it doubles the
 // first time only. False when there is none within 41 years of what was found
@@ -75,12 +93,12 @@ func (r *Rule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 	if r.Running {
 		return r.running(after)
 	}
-	from := wall(after)
+	from := Wall(after)
 	if at(from, zone).Before(after) {
 		// The clock shows this for the second time: what comes next is past
 		// the doubled hour.
 		start, _ := after.ZoneBounds()
-		from = wall(start.Add(-time.Second))
+		from = Wall(start.Add(-time.Second))
 	}
 	for {
 		shown, ok := r.next(from)
@@ -96,7 +114,7 @@ func (r *Rule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 
 // running is Next from one change of the clock to the next.
 func (r *Rule) running(after time.Time) (time.Time, bool) {
-	from, changed := wall(after), false
+	from, changed := Wall(after), false
 	for {
 		shown, ok := r.next(from)
 		if !ok {
@@ -106,12 +124,12 @@ func (r *Rule) running(after time.Time) (time.Time, bool) {
 		if near := at(shown.AddDate(0, 0, -1), after.Location()); changed && near.After(after) {
 			after = near
 		}
-		slot := after.Add(shown.Sub(wall(after)))
+		slot := after.Add(shown.Sub(Wall(after)))
 		_, end := after.ZoneBounds()
 		if end.IsZero() || slot.Before(end) {
 			return slot, true
 		}
-		after, from, changed = end, wall(end).Add(-time.Second), true
+		after, from, changed = end, Wall(end).Add(-time.Second), true
 	}
 }
 
@@ -123,21 +141,17 @@ func at(shown time.Time, zone *time.Location) time.Time {
 
 // next is the first time after one that the wall clock shows.
 func (r *Rule) next(after time.Time) (first time.Time, ok bool) {
-	take := func(t time.Time) {
-		if t.After(after) && !r.excepted(t) && (!ok || t.Before(first)) {
-			first, ok = t, true
-		}
-	}
-	for _, t := range r.Extra {
-		take(t)
-	}
+	sources := []iter.Seq[time.Time]{slices.Values(r.Extra)}
 	for _, p := range r.Parts {
-		for t := range p.slots(r.Start, after.Add(time.Second)) {
-			if !p.end.IsZero() && t.After(p.end) || ok && !t.Before(first) {
+		sources = append(sources, p.slots(r.Start, after.Add(time.Second)))
+	}
+	for _, source := range sources {
+		for t := range source {
+			if ok && !t.Before(first) {
 				break
 			}
-			if !r.excepted(t) {
-				take(t)
+			if t.After(after) && !r.excepted(t) {
+				first, ok = t, true
 				break
 			}
 		}

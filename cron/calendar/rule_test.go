@@ -120,6 +120,21 @@ func TestFirstWorkday(t *testing.T) {
 	}
 }
 
+func TestEvery(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Second:      "FREQ=SECONDLY",
+		90 * time.Second: "FREQ=SECONDLY;INTERVAL=90",
+		45 * time.Minute: "FREQ=MINUTELY;INTERVAL=45",
+		36 * time.Hour:   "FREQ=HOURLY;INTERVAL=36",
+		48 * time.Hour:   "FREQ=DAILY;INTERVAL=2",
+	} {
+		p := Every(d)
+		if got := p.String(); got != want {
+			t.Errorf("every %s is %s, want %s", d, got, want)
+		}
+	}
+}
+
 func TestDaylightSaving(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	show := func(rule string, after time.Time, n int) string {

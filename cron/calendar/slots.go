@@ -19,8 +19,8 @@ const (
 	endYear   = 2400
 )
 
-// slots are those of a part from a time on, in their order, none before start.
-// Times are those of a wall clock.
+// slots are those of a part from a time on, in their order, none before start
+// nor after its end. Times are those of a wall clock.
 func (p *Part) slots(start, from time.Time) iter.Seq[time.Time] {
 	if from.Before(start) {
 		from = start
@@ -34,7 +34,8 @@ func (p *Part) slots(start, from time.Time) iter.Seq[time.Time] {
 			}
 			days = slices.DeleteFunc(days, func(d Date) bool { return !p.Days.has(d) })
 			for t := range p.times(days, start, from) {
-				if !yield(t.AddDate(0, 0, p.Shift)) {
+				slot := t.AddDate(0, 0, p.Shift)
+				if !p.end.IsZero() && slot.After(p.end) || !yield(slot) {
 					return
 				}
 				last = On(t).Add(horizon)
@@ -118,16 +119,20 @@ func (p *Part) clocks(day Date, start, from time.Time) iter.Seq[time.Time] {
 // clock are the values of a hand of the clock: what is named, else all of them
 // or the one of the start.
 func clock(named []int, all bool, start, of int) []int {
-	switch {
-	case len(named) > 0:
-		return named
-	case !all:
-		return []int{start}
+	if len(named) > 0 || !all {
+		return or(named, start)
 	}
 	for n := range of {
 		named = append(named, n)
 	}
 	return named
+}
+
+func or(list []int, other int) []int {
+	if len(list) > 0 {
+		return list
+	}
+	return []int{other}
 }
 
 // unit is the length of a period within the day, 0 of all others.
@@ -195,7 +200,7 @@ func (p *Part) lunar(start, from Date) iter.Seq[[]Date] {
 			months = or(months, startMonth)
 		}
 		for year := max(startYear, from.Year-1); year <= lastYear; year++ {
-			if p.Freq == Yearly && (year-startYear)%p.every() != 0 {
+			if (year-startYear)%p.every() != 0 {
 				continue
 			}
 			var days []Date
@@ -218,13 +223,6 @@ func (p *Part) lunar(start, from Date) iter.Seq[[]Date] {
 			}
 		}
 	}
-}
-
-func or(list []int, other int) []int {
-	if len(list) > 0 {
-		return list
-	}
-	return []int{other}
 }
 
 // period is the number of the period in which a day lies; its first day is that

@@ -26,13 +26,7 @@ func (m moment) in(zone *time.Location) time.Time {
 	if m.day {
 		return m.wall
 	}
-	return wall(m.at().In(zone))
-}
-
-// wall is what the clock of a time's zone shows, in UTC.
-func wall(t time.Time) time.Time {
-	h, m, s := t.Clock()
-	return calendar.On(t).At(h, m, s, time.UTC)
+	return calendar.Wall(m.at().In(zone))
 }
 
 // moment reads a time; one that names no zone is of home.

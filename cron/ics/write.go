@@ -135,7 +135,8 @@ func seriesOf(j cron.Job, now time.Time) ([]series, error) {
 	case !s.At.IsZero():
 		return []series{{start: s.At.UTC()}}, nil
 	case s.Every != 0: // elapsed time, as UTC has it
-		return []series{{start: next.UTC(), rrule: everyRule(s.Every)}}, nil
+		p := calendar.Every(s.Every)
+		return []series{{start: next.UTC(), rrule: p.String()}}, nil
 	case s.Cron != "":
 		c, err := when.ParseCron(s.Cron)
 		if err != nil {
@@ -145,7 +146,7 @@ func seriesOf(j cron.Job, now time.Time) ([]series, error) {
 		if len(parts) == 1 {
 			return []series{{start: next.In(zone), rrule: parts[0].String()}}, nil
 		}
-		j.Schedule.Rule = (&calendar.Rule{Start: wall(next.In(zone)), Parts: parts}).String()
+		j.Schedule.Rule = (&calendar.Rule{Start: calendar.Wall(next.In(zone)), Parts: parts}).String()
 	}
 	r, err := calendar.ParseRule(j.Schedule.Rule)
 	if err != nil {
@@ -211,21 +212,6 @@ func dates(step func(time.Time) (time.Time, bool), now time.Time, rule string) [
 		return nil
 	}
 	return []series{{start: all[0], also: all[1:], rule: rule}}
-}
-
-func everyRule(every time.Duration) string {
-	freq, unit := calendar.Secondly, time.Second
-	switch {
-	case every%(24*time.Hour) == 0:
-		freq, unit = calendar.Daily, 24*time.Hour
-	case every%time.Hour == 0:
-		freq, unit = calendar.Hourly, time.Hour
-	case every%time.Minute == 0:
-		freq, unit = calendar.Minutely, time.Minute
-	}
-	p := calendar.Part{}
-	p.Freq, p.Interval = freq, int(every/unit)
-	return p.String()
 }
 
 // timezone is the VTIMEZONE of a zone for a span of time.

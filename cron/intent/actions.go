@@ -19,7 +19,7 @@ func actions() map[string]grammar.Action {
 		"sign": sign,
 		"place": func(a grammar.Args) any {
 			var all []Ref
-			for n := range 2 {
+			for n := range 4 {
 				if k := a.Num(n, 0); k > 0 && k < 1000 {
 					all = append(all, Ref{Number: k})
 				}

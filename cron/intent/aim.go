@@ -32,6 +32,9 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
 	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
+	case len(strange) == 1 && len(refs) > 0 && part.strong() && !all.has(remind) && (s.has("to") && in.Time != "" || s.has("noun")) && len(all.clauses()) == 1:
+		// "move the meeting with Lena to Friday": a name, and more than a name
+		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), max(strange[0].To, part.lastName()))), false
 	case len(strange) > 0:
 		return Intent{}, false
 	case part.has("paused") && in.Op != Once:
@@ -95,6 +98,21 @@ func (s some) firstName() int {
 	return len(s.Tokens)
 }
 
+// shifted says that a length is how much later or earlier something is to come.
+func (s some) shifted() bool {
+	return s.has(length, "later", "earlier") || s.has(length) && s.has("dir")
+}
+
+// lastName is where the last name of a reminder ends.
+func (s some) lastName() (to int) {
+	for _, m := range s.marks {
+		if m.kind == name {
+			to = m.to
+		}
+	}
+	return to
+}
+
 // strong says that the words begin with an operation, or end with it: what else
 // is said is the name of something.
 func (s some) strong() bool {
@@ -103,7 +121,7 @@ func (s some) strong() bool {
 	}
 	strong := func(m mark) bool {
 		aimed, _ := s.next(s.index("to"))
-		return (s.At("weak-op", m.from) != m.to || m.arg != "set" && s.has("to") && aimed == clock) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
+		return (s.At("weak-op", m.from) != m.to || (m.arg != "set" || s.has("noun")) && s.has("to") && aimed == clock || s.shifted()) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
 	}
 	for _, m := range s.marks {
 		if m.kind != fill {
@@ -113,7 +131,7 @@ func (s some) strong() bool {
 			break
 		}
 	}
-	if i := max(s.index("to"), s.index(length, "later", "earlier")); i > 0 && (s.has(clock) || s.has(length)) && s.Tokens[0].Kind == grammar.Han {
+	if i := max(s.index("to"), s.index("dir"), s.index(length, "later", "earlier")); i > 0 && (s.has(clock) || s.has(length)) && s.Tokens[0].Kind == grammar.Han {
 		return true // 剪头发那个改到下午五点
 	}
 	return s.At("把", 0) > 0 || s.At("filler", 0) > 0 && s.At("把", s.At("filler", 0)) > 0 || s.Tokens[0].Kind == grammar.Han && s.lastStrong(strong)

@@ -65,6 +65,9 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	if theGrammar().Read(in.Text).At("no-text", 0) > 0 {
 		in.Text = ""
 	}
+	if i := leftOver(in.Text); i != "" && !c.Command {
+		return in.doubted(i, note)
+	}
 	if in.Text == "" && !in.Timer {
 		if note {
 			return Intent{}
@@ -74,6 +77,31 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 	if note && (!letters(in.Text) && !in.Timer || !all[0].Exact) || noun && !all[0].Exact {
 		return Intent{}
 	}
+	return in
+}
+
+// leftOver are words of the text that say how or how often it is to come and were
+// not understood: to take them for what is to be done would be a guess.
+func leftOver(text string) string {
+	t := theGrammar().Read(text)
+	for i := range t.Tokens {
+		if j := t.At("left-over", i); j > 0 {
+			return t.Cut(i, j)
+		}
+	}
+	return ""
+}
+
+// doubted asks whether the times are right though some words were not understood.
+func (in Intent) doubted(words string, note bool) Intent {
+	if note {
+		return Intent{}
+	}
+	in.Kind, in.Question = Ask, &Question{Missing: MissTime, Choices: in.Times, Text: when.Text{
+		English: "I did not understand “" + words + "”. Is this right without it?",
+		Chinese: "“" + words + "”没看懂。不看这部分，这样对吗？",
+	}}
+	in.Times = nil
 	return in
 }
 

@@ -29,6 +29,13 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 		}
 		if in.Kind == Change && in.Op != Undo {
 			for k, other := range clauses {
+				if in.takes(other) {
+					in = in.timed(s.c)
+					continue
+				}
+				if k > 0 && clauses[k-1].lone("not", "correct") && other.lone(unknown) {
+					return Intent{}, false
+				}
 				if also, ok := other.wish(all, asked); k != i && other.changes() && (!ok || also.Op != in.Op) && !(in.Op == Remove && other.unwanted()) {
 					return Intent{}, false // more is said than is understood
 				}
@@ -37,6 +44,26 @@ func (s *sense) decide(asked bool) (Intent, bool) {
 		return in, true
 	}
 	return Intent{}, false
+}
+
+// takes gives a change without a time that of a clause that tells of one: "they
+// moved the meeting to 11, fix my reminder".
+func (in *Intent) takes(told some) bool {
+	if in.Op != Move || in.Time != "" || in.Shift != (when.Span{}) || !told.has("to") || told.has(remind) || told.has("not") {
+		return false
+	}
+	in.Time = told.target()
+	if strange := told.unknown(); in.Ref.Last && !told.has("it") && len(strange) > 0 {
+		last := strange[len(strange)-1]
+		in.Ref, in.Maybe = readRef(told.Cut(last.From, last.To)), false
+	}
+	return in.Time != ""
+}
+
+// lone says that a clause is one mark, of one of the kinds: "put it off for 10
+// minutes, no, 20".
+func (s some) lone(kinds ...string) bool {
+	return len(s.marks) == 1 && slices.Contains(kinds, s.marks[0].kind)
 }
 
 // changes says that the words may change something: a clause that is not
@@ -265,6 +292,11 @@ func (s some) bare() bool {
 // reminder is meant nor what is not right.
 func (s some) target() string {
 	said, from, to := "", 0, s.index("to")
+	for i, m := range s.marks {
+		if kind, _ := s.next(i); m.kind == "to" && kind == clock && (s.before(to) == "old" || s.before(to) == "not") {
+			to = i // 不是改到八点，是改到九点
+		}
+	}
 	for i, m := range s.marks {
 		if m.kind != clock || s.before(i) == "old" || s.before(i) == "not" {
 			continue

@@ -26,6 +26,7 @@ const maxWords = 60
 
 // Read says what a message wants.
 func Read(text string, c Context) Intent {
+	text = recast(text)
 	t := trimmed(text)
 	if len(t.Tokens) == 0 {
 		return Intent{}
@@ -37,6 +38,41 @@ func Read(text string, c Context) Intent {
 		}
 	}
 	return fresh(text, t, c, asked)
+}
+
+// recast says "set a dentist reminder" and 设个交水费的提醒 as "remind me": what is to
+// be done stands inside of the words that ask, which no table can say.
+func recast(text string) string {
+	t := theGrammar().Read(text)
+	for i := range t.Tokens {
+		if i > 0 && t.At("clause-mark", i-1) != i && !onlyTimes(t, i) {
+			continue
+		}
+		from, ask, noun := t.At("make-one", i), "remind me ", "made-one"
+		if from == 0 {
+			from, ask, noun = t.At("zh-make-one", i), "提醒我", "zh-made-one"
+		}
+		if to := inside(t, noun, from); from > 0 && to > from && t.At("made-for", t.At(noun, to)) == 0 {
+			return text[:t.Tokens[i].From] + ask + t.Cut(from, to) + strings.TrimPrefix(text[t.Tokens[t.At(noun, to)-1].To:], "吗")
+		}
+	}
+	return text
+}
+
+// inside is where the category stands behind i, with something of its own
+// between; 0 without it.
+func inside(t *grammar.Text, category string, i int) int {
+	own := false
+	for j := i; j < min(i+16, len(t.Tokens)); j++ {
+		if t.At(category, j) > 0 && own {
+			return j
+		}
+		if t.Tokens[j].Kind == grammar.Mark && !t.Is(j, "-", "'") || t.At("vague-one", j) > 0 {
+			return 0
+		}
+		own = own || !spoken(t, j) && t.At("plain-one", j) == 0
+	}
+	return 0
 }
 
 // stated says that a message tells something and asks for nothing.
@@ -102,7 +138,7 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return Intent{}, true
 	}
 	if in, ok := s.decide(asked >= 0); ok {
-		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && all.op("move", "later", "earlier", "edit")) {
+		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && (all.op("move", "later", "earlier", "edit") || all.sets())) {
 			if made := fresh(text, t, c, asked); made.Kind == Create {
 				return made, true
 			}
@@ -113,6 +149,12 @@ func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
 		return in, true
 	}
 	return Intent{}, stated(t, asked) || s.all().refuses() || s.all().sure() && (!s.all().has(remind) || s.At("把", 0) > 0)
+}
+
+// sets says that the words begin with "set the" and say a reminder's new time.
+func (s some) sets() bool {
+	i := s.index("op", "set")
+	return i >= 0 && (s.has("noun") && s.has("to") || s.shifted()) && s.At("definite", s.marks[i].to) > 0
 }
 
 // refuses says that a message begins with that no reminder is wanted.

@@ -106,6 +106,9 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 			best, read = m, true
 		}
 	}
+	for k := s.At("correction", best.to); k > 0 && best.kind == clock && s.At("moment", k) > 0; k = s.At("correction", best.to) {
+		best.to = s.At("moment", k) // 8am, no wait, 8:30am
+	}
 	return best
 }
 

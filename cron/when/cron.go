@@ -117,9 +117,13 @@ func (c *Cron) read(i int, text string) error {
 			all[j] = n % 7
 		}
 	}
-	slices.Sort(all)
-	c.fields[i] = slices.Compact(all)
+	c.fields[i] = all.sorted()
 	return nil
+}
+
+func (f field) sorted() field {
+	slices.Sort(f)
+	return slices.Compact(f)
 }
 
 // read reads one value, range or step; it is empty for *.

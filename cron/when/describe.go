@@ -37,11 +37,12 @@ func (t Text) with(all ...any) Text {
 	return Text{in("en"), in("zh")}
 }
 
-// list joins with commas and a last "and".
-func list(all []Text) Text {
+// listOf lists what a function says of each, with commas and a last "and".
+func listOf[T any](all []T, words func(T) Text) Text {
 	var english, zh []string
-	for _, t := range all {
-		english, zh = append(english, t.English), append(zh, t.Chinese)
+	for _, one := range all {
+		text := words(one)
+		english, zh = append(english, text.English), append(zh, text.Chinese)
 	}
 	text := Text{strings.Join(english, ", "), strings.Join(zh, "、")}
 	if last := len(english) - 1; last > 0 {
@@ -132,19 +133,22 @@ func everyWords(d time.Duration) Text {
 		return Text{"every %d days", "每%d天"}.with(d / day)
 	}
 	var all Text
-	for _, u := range []struct {
-		length time.Duration
-		name   Text
-	}{{time.Hour, Text{"hour", "小时"}}, {time.Minute, Text{"minute", "分钟"}}, {time.Second, Text{"second", "秒"}}} {
-		switch n := d / u.length; {
-		case d == u.length && all.English == "":
-			all = Text{" " + u.name.English, "1" + u.name.Chinese}
+	for i, length := range []time.Duration{time.Hour, time.Minute, time.Second} {
+		unit := unitWords[calendar.Hourly+calendar.Frequency(i)]
+		switch n := d / length; {
+		case d == length && all.English == "":
+			all = Text{" " + unit.English, "1" + unit.Chinese}
 		case n > 0:
-			all = Text{"%s %s", "%s%s"}.with(all, counted(int(n), u.name))
+			all = Text{"%s %s", "%s%s"}.with(all, counted(int(n), unit))
 		}
-		d %= u.length
+		d %= length
 	}
 	return Text{"every%s", "每%s"}.with(all)
+}
+
+var unitWords = [...]Text{
+	calendar.Secondly: {"second", "秒"}, calendar.Minutely: {"minute", "分钟"}, calendar.Hourly: {"hour", "小时"},
+	calendar.Daily: {"day", "天"}, calendar.Weekly: {"week", "周"}, calendar.Monthly: {"month", "个月"}, calendar.Yearly: {"year", "年"},
 }
 
 var weekdayNames = [7]Text{
@@ -195,9 +199,9 @@ func Soon(t, now time.Time, zone *time.Location, lang string) string {
 func lengthWords(d time.Duration) Text {
 	d = d.Round(time.Second)
 	if d < 2*time.Minute && d%time.Minute != 0 {
-		return counted(int(d/time.Second), Text{"second", "秒"})
+		return counted(int(d/time.Second), unitWords[calendar.Secondly])
 	}
-	return counted(int(d.Round(time.Minute)/time.Minute), Text{"minute", "分钟"})
+	return counted(int(d.Round(time.Minute)/time.Minute), unitWords[calendar.Minutely])
 }
 
 func counted(n int, unit Text) Text {

@@ -1,10 +1,10 @@
 package when
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"magpie/cron/calendar"
@@ -27,46 +27,27 @@ func (b *bag) without(k limitKind) *bag {
 	return &other
 }
 
-const local = "20060102T150405"
+// soon is the second after now.
+func (b *bag) soon() time.Time { return b.now.Truncate(time.Second).Add(time.Second) }
 
-// ruled makes a rule of its RRULE lines and what bounds it. aligned rules count
-// their intervals from their first slot.
-func (b *bag) ruled(parts []string, aligned bool) (Phrase, error) {
-	start := b.now.Truncate(time.Second).Add(time.Second)
-	if l := b.limited(since); l != nil {
-		t, _, err := b.bound(*l, l.pieces, false)
-		if err != nil {
-			return Phrase{}, err
-		}
-		start = t
-	}
-	if l := b.limited(until); l != nil && l.start != nil {
-		t, _, err := b.bound(*l, l.start, false)
-		if err != nil {
-			return Phrase{}, err
-		}
-		start = t
-	}
-	if aligned {
-		if first, ok := b.first(parts, start); ok {
-			start = calendar.On(first).At(0, 0, 0, b.zone)
-			if !start.After(b.now) {
-				start = b.now.Truncate(time.Second).Add(time.Second)
-			}
-		}
-	}
-	end, left, err := b.ends(start, len(parts))
+// shows is what the clock of the chat shows at a time.
+func (b *bag) shows(t time.Time) time.Time { return calendar.Wall(t.In(b.shown)) }
+
+// ruled makes a rule of its parts and what bounds it. aligned rules count their
+// intervals from their first slot.
+func (b *bag) ruled(parts []calendar.Part, aligned bool) (Phrase, error) {
+	start, err := b.beginning()
 	if err != nil {
 		return Phrase{}, err
 	}
-	text := "DTSTART:" + start.In(b.shown).Format(local)
-	for _, p := range parts {
-		text += "\n" + p + end
+	if aligned {
+		start = b.aligned(parts, start)
 	}
-	if len(left) > 0 {
-		text += "\nEXDATE:" + strings.Join(left, ",")
+	r := calendar.Rule{Start: b.shows(start), Parts: parts}
+	if err := b.end(&r, start); err != nil {
+		return Phrase{}, err
 	}
-	rule, err := calendar.ParseRule(text)
+	rule, err := calendar.ParseRule(r.String())
 	if err != nil {
 		return Phrase{}, invalid("%v", err)
 	}
@@ -76,67 +57,85 @@ func (b *bag) ruled(parts []string, aligned bool) (Phrase, error) {
 	return Phrase{Rule: rule.String()}, nil
 }
 
-// first is the first slot of parts without their intervals.
-func (b *bag) first(parts []string, start time.Time) (time.Time, bool) {
-	text := "DTSTART:" + start.In(b.shown).Format(local)
-	for _, p := range parts {
-		if i := strings.Index(p, ";INTERVAL="); i >= 0 {
-			rest := p[i+1:]
-			p = p[:i]
-			if j := strings.IndexByte(rest, ';'); j >= 0 {
-				p += rest[j:]
-			}
-		}
-		text += "\n" + p
+// beginning is when a rule begins: as it was said, else soon.
+func (b *bag) beginning() (time.Time, error) {
+	var said []piece
+	if l := b.limited(since); l != nil {
+		said = l.pieces
 	}
-	rule, err := calendar.ParseRule(text)
-	if err != nil {
-		return time.Time{}, false
+	if l := b.limited(until); l != nil && l.start != nil {
+		said = l.start
 	}
-	return rule.Next(start.Add(-time.Second), b.shown)
+	if said == nil {
+		return b.soon(), nil
+	}
+	start, _, err := b.bound(said, false)
+	return start, err
 }
 
-// ends writes where a rule that begins at start ends, and the days that it
-// leaves out.
-func (b *bag) ends(start time.Time, parts int) (end string, left []string, err error) {
+// aligned is the day of the first slot of the parts without their intervals, if
+// it is ahead.
+func (b *bag) aligned(parts []calendar.Part, start time.Time) time.Time {
+	each := slices.Clone(parts)
+	for i := range each {
+		each[i].Interval = 0
+	}
+	r := calendar.Rule{Start: b.shows(start), Parts: each}
+	first, ok := r.Next(start.Add(-time.Second), b.shown)
+	if !ok {
+		return start
+	}
+	if day := calendar.On(first).At(0, 0, 0, b.zone); day.After(b.now) {
+		return day
+	}
+	return b.soon()
+}
+
+// end bounds a rule that begins at start, and leaves days out of it.
+func (b *bag) end(r *calendar.Rule, start time.Time) error {
+	var end calendar.Part
+	ends := 0
 	for _, l := range b.limits {
 		switch l.kind {
 		case until:
-			t, day, bad := b.bound(l, l.pieces, true)
-			if bad != nil {
-				return "", nil, bad
+			t, day, err := b.bound(l.pieces, true)
+			if err != nil {
+				return err
 			}
 			if day {
 				t = calendar.On(t).At(23, 59, 59, b.zone)
 			}
-			end += ";UNTIL=" + t.In(b.shown).Format(local)
+			end.Until, ends = b.shows(t), ends+1
 		case lasting:
-			end += ";UNTIL=" + l.span.After(start.Add(-time.Second)).In(b.shown).Format(local)
+			end.Until, ends = b.shows(l.span.After(start.Add(-time.Second))), ends+1
 		case count:
-			if parts > 1 {
-				return "", nil, invalid("so many times at hours that differ in their minutes: say until when instead")
+			if len(r.Parts) > 1 {
+				return invalid("so many times at hours that differ in their minutes: say until when instead")
 			}
-			end += ";COUNT=" + strconv.Itoa(l.count)
+			end.Count, ends = l.count, ends+1
 		case except:
 			if l.week > 0 {
 				continue
 			}
-			t, _, bad := b.bound(l, l.pieces, true)
-			if bad != nil {
-				return "", nil, bad
+			t, _, err := b.bound(l.pieces, true)
+			if err != nil {
+				return err
 			}
-			left = append(left, calendar.On(t).At(0, 0, 0, time.UTC).Format("20060102"))
+			r.ExceptDays = append(r.ExceptDays, calendar.On(t))
 		}
 	}
-	if strings.Count(end, "=") > 1 {
-		return "", nil, invalid("two ends at once; say one")
+	if ends > 1 {
+		return invalid("two ends at once; say one")
 	}
-	return end, left, nil
+	for i := range r.Parts {
+		r.Parts[i].Until, r.Parts[i].Count = end.Until, end.Count
+	}
+	return nil
 }
 
 // bound is the moment that bounds a repetition; day says that only a day was
 // said.
-func (b *bag) bound(l limit, pieces []piece, last bool) (t time.Time, day bool, err error) {
+func (b *bag) bound(pieces []piece, last bool) (t time.Time, day bool, err error) {
 	s := *b.source
 	s.now, s.zone = b.now, b.zone
 	other, err := s.newBag(pieces)
@@ -182,30 +181,25 @@ func (b *bag) bound(l limit, pieces []piece, last bool) (t time.Time, day bool, 
 	return a.phrases[0].At, false, nil
 }
 
-// bounded bounds an expression for every hour.
-func (b *bag) bounded(a answer) (answer, error) {
+// onceAnHour is at a minute of each hour.
+func (b *bag) onceAnHour() (answer, error) {
 	if len(b.limits) == 0 {
-		return a, nil
+		return sole(Phrase{Cron: strconv.Itoa(b.repeat.minute) + " * * * *"}), nil
 	}
-	p, err := b.ruled([]string{fmt.Sprintf("RRULE:FREQ=HOURLY;BYMINUTE=%d;BYSECOND=0", b.repeat.minute)}, false)
+	part := calendar.Part{}
+	part.Freq, part.Byminute, part.Bysecond = calendar.Hourly, []int{b.repeat.minute}, []int{0}
+	p, err := b.ruled([]calendar.Part{part}, false)
 	return sole(p), err
 }
 
 // spacedRule is every so often with an end or a beginning.
 func (b *bag) spacedRule(every time.Duration) (answer, error) {
+	part := calendar.Every(every)
 	if l := b.limited(except); l != nil {
 		if l.week == 0 {
 			return ask("Every so often except then? Please say from when to when, as every hour from 9 to 17", "按间隔重复又有例外？请说从几点到几点，例如：从9点到17点每小时")
 		}
-	}
-	freq, n := "SECONDLY", int(every/time.Second)
-	switch {
-	case every%(24*time.Hour) == 0:
-		freq, n = "DAILY", int(every/(24*time.Hour))
-	case every%time.Hour == 0:
-		freq, n = "HOURLY", int(every/time.Hour)
-	case every%time.Minute == 0:
-		freq, n = "MINUTELY", int(every/time.Minute)
+		part.Byweekday = weekdays(allWeek &^ l.week)
 	}
 	other := *b
 	if b.limited(since) == nil { // counts from now, and the first comes after one interval
@@ -218,11 +212,7 @@ func (b *bag) spacedRule(every time.Duration) (answer, error) {
 			}
 		}
 	}
-	part := fmt.Sprintf("RRULE:FREQ=%s;INTERVAL=%d", freq, n)
-	if l := b.limited(except); l != nil {
-		part += ";BYDAY=" + weekText(allWeek&^l.week, func(n int) string { return weekdayCodes[n] })
-	}
-	p, err := other.ruled([]string{part}, false)
+	p, err := other.ruled([]calendar.Part{part}, false)
 	return sole(p), err
 }
 
@@ -245,17 +235,14 @@ func (b *bag) windowed() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if every.freq == fullHour { // the first such minute
+		from += (every.minute - from%60 + 60) % 60
+	}
 	var at slot
 	for m := from; m <= to; m += int(step / time.Minute) {
-		at = at.and(m/60, m%60, 0)
+		at = append(at, clock{hour: m / 60, minute: m % 60})
 	}
-	if every.freq == fullHour {
-		at = slot{}
-		for h := (from + 59 - every.minute) / 60; h*60+every.minute <= to; h++ {
-			at = at.and(h, every.minute, 0)
-		}
-	}
-	if len(at) == 0 || len(at) > 60 {
+	if len(at) == 0 {
 		return answer{}, invalid("no such time lies between these hours")
 	}
 	other := b.without(window)
@@ -274,30 +261,22 @@ func (b *bag) hoursOf(w *limit) (from, to int, err error) {
 	if len(first) != 1 || len(last) != 1 {
 		return 0, 0, invalid("please say from which hour to which, as from 9:00 to 17:00")
 	}
-	for _, p := range append(slices.Clone(w.start), w.pieces...) {
-		if p.part != noPart && first[0].part == noPart && first[0].style == bare {
-			first[0].part = p.part
+	begin, end := first[0], last[0]
+	for _, p := range slices.Concat(w.start, w.pieces) {
+		if p.part != noPart && begin.part == noPart && begin.style == bare {
+			begin.part = p.part
 		}
 	}
-	if first[0].part == noPart {
-		first[0].part = b.part
-	}
-	begin := first[0].readings(false, func(int) bool { return false })
-	from = begin[0]*60 + first[0].minute
-	if first[0].part == noPart && first[0].style == bare && first[0].hour >= 5 && first[0].hour < 12 {
-		from = first[0].hour*60 + first[0].minute // a day that begins at 9, or at 6
-	}
-	c := last[0]
-	if c.part == noPart && (c.style == bare || c.style == colon) {
-		to = c.hour*60 + c.minute
-		if to <= from {
-			to += 12 * 60
-		}
-	} else {
-		to = c.readings(false, func(int) bool { return false })[0]*60 + c.minute
-		if c.style == midnight {
-			to = 23*60 + 59
-		}
+	begin.part = cmp.Or(begin.part, b.part)
+	early := func(h int) bool { return begin.style == bare && h >= 5 && h < 12 } // a day that begins at 9, or at 6
+	from = begin.readings(false, early)[0]*60 + begin.minute
+	switch to = end.hour*60 + end.minute; {
+	case end.style == midnight:
+		to = 23*60 + 59
+	case end.part != noPart || end.style != bare && end.style != colon:
+		to = end.readings(false, early)[0]*60 + end.minute
+	case to <= from:
+		to += 12 * 60
 	}
 	if to <= from || to >= 24*60 {
 		return 0, 0, invalid("the hours must lie within one day, the first before the last")

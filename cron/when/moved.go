@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -72,7 +71,7 @@ func (all pieces) sameDay(d calendar.Date) {
 		case r.freq == monthly:
 			r.numbers = []int{d.Day}
 		case r.freq == yearly:
-			r.numbers, r.months = []int{d.Day}, strconv.Itoa(int(d.Month))
+			r.numbers, r.months = []int{d.Day}, []int{int(d.Month)}
 		}
 	}
 }

@@ -44,6 +44,20 @@ func (c Cron) Parts() []calendar.Part {
 	return []calendar.Part{withFreq(p), withFreq(other)}
 }
 
+// cronOf is the expression for a part that names no more than one can.
+func cronOf(p calendar.Part) Cron {
+	c := Cron{[cronFields]field{p.Bysecond, p.Byminute, p.Byhour, p.Bymonthday, p.Bymonth}}
+	for n, day := range calendar.Week {
+		if len(p.Byweekday) < len(calendar.Week) && slices.Contains(p.Byweekday, day) {
+			c.fields[cronWeekday] = append(c.fields[cronWeekday], n)
+		}
+	}
+	for i, f := range c.fields {
+		c.fields[i] = f.sorted()
+	}
+	return c
+}
+
 // withFreq adds the period in which what a part names is, and leaves out the
 // second of midnight.
 func withFreq(p calendar.Part) calendar.Part {

@@ -142,21 +142,24 @@ const (
 
 type repeat struct {
 	freq    frequency
-	every   int    // every so many days, weeks, months or years; 0 is 1
-	week    uint8  // bits of the days, Sunday first
-	nth     int    // of a monthly: which of the week; -1 the last
-	also    int    // and another one
-	numbers []int  // days of the month
-	months  string // of a yearly one: the months, as BYMONTH has them
-	minute  int    // of a fullHour
-	work    bool   // of working days, where nobody means the night
-	rest    bool   // of free days
-	days    bool   // work is of China's calendar, where the zone is there
+	every   int   // every so many days, weeks, months or years; 0 is 1
+	week    uint8 // bits of the days, Sunday first
+	nth     int   // of a monthly: which of the week; -1 the last
+	also    int   // and another one
+	numbers []int // days of the month
+	months  []int // none: every one
+	minute  int   // of a fullHour
+	work    bool  // of working days, where nobody means the night
+	rest    bool  // of free days
+	days    bool  // work is of China's calendar, where the zone is there
 	lunar   bool
 	sure    bool // numbers that some months lack are meant so
 	apart   bool // 每隔两天: every two days or with two days between
 	often   int  // so many times a day
 	span    Span
+	kept    calendar.Days // once the zone is known
+	holiday string        // of a yearly one
+	early   int           // so many days before the holiday
 }
 
 // limit bounds what repeats, or leaves something out.

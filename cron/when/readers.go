@@ -40,12 +40,12 @@ func readers() map[string]grammar.Reader {
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
 		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
-		"weekdays":        {Read: weekdays("weekday", "list-and", false), Like: "weekday"},
-		"plural-weekdays": {Read: weekdays("plural-weekday", "list-and", false), Like: "plural-weekday"},
-		"weekday-range":   {Read: weekdays("weekday", "list-and", true), Like: "weekday"},
+		"weekdays":        {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
+		"plural-weekdays": {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
+		"weekday-range":   {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},
 		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
-		"周几s":             {Read: weekdays("周几", "zh-list", false), Like: "周几"},
-		"几到几":             {Read: weekdays("周几", "zh-list", true), Like: "周几"},
+		"周几s":             {Read: weekdayReader("周几", "zh-list", false), Like: "周几"},
+		"几到几":             {Read: weekdayReader("周几", "zh-list", true), Like: "周几"},
 		"time":            {Read: bound, At: english, Like: "point"},
 		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
 		"run":             {Read: runTime},
@@ -79,10 +79,10 @@ func terms(t *grammar.Text, i int, category string, between ...string) (any, int
 	return found(total, end)
 }
 
-// weekdays reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
+// weekdayReader reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
 // 三和周五, 一三五. The value is their bits. Of ranges only what has one in it, or
 // is written without anything between, is read.
-func weekdays(category, joiner string, ranges bool) func(*grammar.Text, int) (any, int) {
+func weekdayReader(category, joiner string, ranges bool) func(*grammar.Text, int) (any, int) {
 	return func(t *grammar.Text, i int) (any, int) {
 		week, ranged, next := weekdayList(t, i, category, joiner)
 		days := bits.OnesCount8(week)

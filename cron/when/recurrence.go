@@ -1,46 +1,19 @@
 package when
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"magpie/cron/calendar"
 )
 
-// slot is the hours of one reading of a repetition, those of one minute
-// together.
-type slot []tick
-
-type tick struct {
-	hours          []int
-	minute, second int
-}
-
-// days of a repetition.
-type days struct {
-	freq    frequency
-	every   int
-	numbers []int
-	month   time.Month // 0: every
-	months  string     // several
-	week    uint8      // 0: every
-	nth     int
-	also    int
-	lunar   bool
-	kept    calendar.Days // to working or free days
-	holiday string
-	early   int
-}
+// slot are the hours of one reading of a repetition.
+type slot []clock
 
 // lacking adds the last day of the month as another reading of a number that
 // some months lack.
-func (d days) lacking(sure bool) ([]days, error) {
-	last := slices.Clone(d.numbers)
-	for i, n := range d.numbers {
+func (r repeat) lacking() ([]repeat, error) {
+	last := slices.Clone(r.numbers)
+	for i, n := range r.numbers {
 		if n == 0 || n > 31 && n != lastDay {
 			return nil, invalid("no month has a day %d", n)
 		}
@@ -48,139 +21,112 @@ func (d days) lacking(sure bool) ([]days, error) {
 			last[i] = lastDay
 		}
 	}
-	if sure || d.month != 0 || d.months != "" || d.lunar || slices.Equal(last, d.numbers) {
-		return []days{d}, nil
+	if r.sure || len(r.months) > 0 || r.lunar || slices.Equal(last, r.numbers) {
+		return []repeat{r}, nil
 	}
-	other := d
+	other := r
 	other.numbers = last
-	return []days{d, other}, nil
+	return []repeat{r, other}, nil
 }
 
-// recurrence is what repeats on the days at the hours: an expression where that
-// says it, else a rule.
-func (b *bag) recurrence(d days, at slot) (Phrase, error) {
-	plain := d.every <= 1 && d.nth == 0 && d.months == "" && !d.lunar && d.kept == "" && d.holiday == "" && len(at) == 1 && len(b.limits) == 0
-	if d.month != 0 {
-		d.months = strconv.Itoa(int(d.month))
+// recurrence is what repeats at the hours: an expression where that says it,
+// else a rule.
+func (b *bag) recurrence(r repeat, at slot) (Phrase, error) {
+	var groups []slot // those of one minute
+	at = slices.SortedStableFunc(slices.Values(at), func(s, t clock) int { return s.hour*60 + s.minute - t.hour*60 - t.minute })
+	for _, c := range at {
+		same := func(g slot) bool {
+			return g[0].minute == c.minute && g[0].second == c.second && g[0].hour/24 == c.hour/24
+		}
+		if i := slices.IndexFunc(groups, same); i >= 0 {
+			groups[i] = append(groups[i], c)
+		} else {
+			groups = append(groups, slot{c})
+		}
 	}
-	var parts []string
-	at = slices.SortedStableFunc(slices.Values(at), func(s, t tick) int { return s.hours[0]*60 + s.minute - t.hours[0]*60 - t.minute })
-	for _, t := range at {
-		on := d
-		if len(t.hours) > 0 && t.hours[0] >= 24 {
-			if len(at) > 1 && d.freq != daily {
+	var parts []calendar.Part
+	for _, g := range groups {
+		on := r
+		if g[0].hour >= 24 {
+			if len(groups) > 1 && r.freq != daily {
 				return Phrase{}, invalid("some of these hours are after midnight, on the day after; say them apart")
 			}
 			var err error
-			if on, err = d.after(); err != nil {
+			if on, err = r.after(); err != nil {
 				return Phrase{}, err
 			}
 		}
-		if plain {
-			expr, err := on.cron(t)
-			return Phrase{Cron: expr}, err
+		p := on.part()
+		for _, c := range g {
+			p.Byhour = append(p.Byhour, c.hour%24)
 		}
-		parts = append(parts, on.part()+t.text())
+		p.Byminute, p.Bysecond = []int{g[0].minute}, []int{g[0].second}
+		parts = append(parts, p)
 	}
-	return b.ruled(parts, d.every > 1)
+	plain := r.every <= 1 && r.nth == 0 && len(b.repeat.months) == 0 && !r.lunar && r.kept == "" && r.holiday == ""
+	if plain && len(parts) == 1 && len(b.limits) == 0 {
+		return Phrase{Cron: cronOf(parts[0]).String()}, nil
+	}
+	return b.ruled(parts, r.every > 1)
 }
 
-// after are the days after these, of which an hour from 24 on is.
-func (d days) after() (days, error) {
-	if d.months != "" || d.nth != 0 || d.lunar || d.kept != "" || d.holiday != "" {
-		return d, invalid("midnight is the beginning or the end of a day; say 00:00 and the day")
+// after is the repetition a day later, of which an hour from 24 on is.
+func (r repeat) after() (repeat, error) {
+	if len(r.months) > 0 || r.nth != 0 || r.lunar || r.kept != "" || r.holiday != "" {
+		return r, invalid("midnight is the beginning or the end of a day; say 00:00 and the day")
 	}
-	d.week, d.numbers = shift(d.week), slices.Clone(d.numbers)
-	for i, n := range d.numbers {
+	r.week, r.numbers = shift(r.week), slices.Clone(r.numbers)
+	for i, n := range r.numbers {
 		switch {
 		case n == lastDay:
-			d.numbers[i] = 1
+			r.numbers[i] = 1
 		case n >= 28:
-			return d, invalid("midnight after the %dth is another day in each month; name the day after it", n)
+			return r, invalid("midnight after the %dth is another day in each month; name the day after it", n)
 		default:
-			d.numbers[i]++
+			r.numbers[i]++
 		}
 	}
-	return d, nil
+	return r, nil
 }
 
-// cron writes the expression.
-func (d days) cron(at tick) (string, error) {
-	week := weekText(d.week, strconv.Itoa)
-	if d.week == allWeek {
-		week = ""
+// part is the repetition as a RRULE has it, without its hours.
+func (r repeat) part() calendar.Part {
+	p := calendar.Part{Lunar: r.lunar, Days: r.kept, Holiday: r.holiday}
+	p.Freq = [...]calendar.Frequency{daily: calendar.Daily, weekly: calendar.Weekly, monthly: calendar.Monthly, yearly: calendar.Yearly}[r.freq]
+	if r.kept != calendar.AllDays && r.freq == weekly {
+		p.Freq = calendar.Daily
 	}
-	open := func(field string) string { return cmp.Or(field, "*") }
-	c, err := ParseCron(fmt.Sprintf("%d %d %s %s %s %s", at.second, at.minute, at.hourText(), open(d.numberText("L")), open(d.months), open(week)))
-	return c.String(), err
-}
-
-// numberText writes the days of the month.
-func (d days) numberText(last string) string {
-	all := make([]string, len(d.numbers))
-	for i, n := range d.numbers {
-		if all[i] = strconv.Itoa(n); n == lastDay {
-			all[i] = last
+	p.Interval, p.Bymonth = r.every, r.months
+	if r.holiday != "" {
+		p.Shift = -r.early
+	}
+	for _, n := range r.numbers {
+		if n == lastDay {
+			n = -1
+		}
+		p.Bymonthday = append(p.Bymonthday, n)
+	}
+	p.Byweekday = weekdays(r.week)
+	switch {
+	case r.nth == 0:
+	case r.kept != calendar.AllDays || len(p.Byweekday) > 1: // the first working day
+		p.Bysetpos = []int{r.nth}
+	case len(p.Byweekday) == 1:
+		day := p.Byweekday[0]
+		p.Byweekday = []calendar.Weekday{day.Nth(r.nth)}
+		if r.also != 0 {
+			p.Byweekday = append(p.Byweekday, day.Nth(r.also))
 		}
 	}
-	return strings.Join(all, ",")
+	return p
 }
 
-// weekText writes a set of days of the week with commas.
-func weekText(week uint8, name func(int) string) string {
-	var all []string
-	for n := range 7 {
+// weekdays are a set of days of the week.
+func weekdays(week uint8) (all []calendar.Weekday) {
+	for n, day := range calendar.Week {
 		if week&(1<<n) != 0 {
-			all = append(all, name(n))
+			all = append(all, day)
 		}
 	}
-	return strings.Join(all, ",")
-}
-
-var weekdayCodes = [7]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
-
-// part writes the days as a RRULE.
-func (d days) part() string {
-	freq := [...]string{daily: "DAILY", weekly: "WEEKLY", monthly: "MONTHLY", yearly: "YEARLY"}[d.freq]
-	if d.kept != "" && d.freq == weekly {
-		freq = "DAILY"
-	}
-	text := "RRULE:FREQ=" + freq
-	add := func(is bool, name, value string) {
-		if is && value != "" {
-			text += ";" + name + "=" + value
-		}
-	}
-	add(d.lunar, "RSCALE", "CHINESE")
-	add(d.every > 1, "INTERVAL", strconv.Itoa(d.every))
-	add(true, "X-HOLIDAY", d.holiday)
-	add(d.holiday != "" && d.early != 0, "X-SHIFT", strconv.Itoa(-d.early))
-	add(true, "BYMONTH", d.months)
-	add(true, "BYMONTHDAY", d.numberText("-1"))
-	add(true, "X-DAYS", string(d.kept))
-	several := d.kept != "" || d.week&(d.week-1) != 0
-	add(d.nth != 0 && several, "BYSETPOS", strconv.Itoa(d.nth)) // the first working day
-	add(true, "BYDAY", weekText(d.week, func(n int) string {
-		if d.nth != 0 && !several {
-			more := ""
-			if d.also != 0 {
-				more = "," + strconv.Itoa(d.also) + weekdayCodes[n]
-			}
-			return strconv.Itoa(d.nth) + weekdayCodes[n] + more
-		}
-		return weekdayCodes[n]
-	}))
-	return text
-}
-
-func (t tick) hourText() string {
-	hours := make([]string, len(t.hours))
-	for i, h := range t.hours {
-		hours[i] = strconv.Itoa(h % 24)
-	}
-	return strings.Join(hours, ",")
-}
-
-func (t tick) text() string {
-	return fmt.Sprintf(";BYHOUR=%s;BYMINUTE=%d;BYSECOND=%d", t.hourText(), t.minute, t.second)
+	return all
 }

@@ -2,7 +2,6 @@ package when
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"magpie/cron/calendar"
@@ -26,7 +25,7 @@ func (b *bag) repeating() (answer, error) {
 		if len(b.clocks)+len(b.days) > 0 || b.part != noPart {
 			return answer{}, invalid("each full hour and another time at once")
 		}
-		return b.bounded(sole(Phrase{Cron: strconv.Itoa(r.minute) + " * * * *"}))
+		return b.onceAnHour()
 	case b.spaced != nil:
 		return b.hourly()
 	}
@@ -55,7 +54,7 @@ func (b *bag) within() {
 }
 
 // withHours are the phrases of the readings of days and hours.
-func (b *bag) withHours(days []days, slots []slot) (answer, error) {
+func (b *bag) withHours(days []repeat, slots []slot) (answer, error) {
 	a := answer{}
 	for _, at := range slots {
 		for _, d := range days {
@@ -85,7 +84,7 @@ func (b *bag) repeatHours() []slot {
 	if len(b.clocks) == 0 {
 		var all []slot
 		for _, h := range b.part.usual() {
-			all = append(all, slot{{hours: []int{h}}})
+			all = append(all, slot{{hour: h}})
 		}
 		return all
 	}
@@ -106,7 +105,7 @@ func (b *bag) repeatHours() []slot {
 		for _, s := range all {
 			for _, h := range hours {
 				if len(longer) <= maxReadings {
-					longer = append(longer, s.and(h, minute, second))
+					longer = append(longer, append(slices.Clone(s), clock{hour: h, minute: minute, second: second}))
 				}
 			}
 		}
@@ -115,25 +114,11 @@ func (b *bag) repeatHours() []slot {
 	return all
 }
 
-// and is the slot with one more hour.
-func (s slot) and(h, minute, second int) slot {
-	more := slices.Clone(s)
-	for i, t := range more {
-		if t.minute == minute && t.second == second && t.hours[0]/24 == h/24 {
-			if !slices.Contains(t.hours, h) {
-				more[i].hours = append(slices.Clone(t.hours), h)
-				slices.Sort(more[i].hours)
-			}
-			return more
-		}
-	}
-	return append(more, tick{[]int{h}, minute, second})
-}
-
 // repeatDays are the readings of the days; an open answer asks for them.
-func (b *bag) repeatDays() ([]days, answer, error) {
+func (b *bag) repeatDays() ([]repeat, answer, error) {
 	r := b.repeat
-	d := days{freq: r.freq, every: max(r.every, 1), week: r.week, numbers: slices.Clone(r.numbers), months: r.months, nth: r.nth, also: r.also, lunar: r.lunar}
+	d := *r
+	d.numbers = slices.Clone(r.numbers)
 	b.begin(&d)
 	if r.days && b.inChina() {
 		d.kept, d.week = calendar.WorkDays, 0
@@ -151,14 +136,14 @@ func (b *bag) repeatDays() ([]days, answer, error) {
 			d.numbers = append(d.numbers, o.number)
 		case r.freq == monthly && o.kind == nthDay && !o.work && r.nth == 0:
 			d.nth, d.week = o.number, o.week
-		case r.freq == yearly && o.kind == onDate && o.date.Year == 0 && o.date.Day > 0 && d.month == 0:
-			d.month, d.numbers = o.date.Month, []int{o.date.Day}
+		case r.freq == yearly && o.kind == onDate && o.date.Year == 0 && o.date.Day > 0 && len(d.months) == 0:
+			d.months, d.numbers = []int{int(o.date.Month)}, []int{o.date.Day}
 		case r.freq == yearly && o.kind == holiday:
 			d.holiday, d.early = o.key, o.early
 		case r.freq == yearly && o.kind == lunarDay:
-			d.lunar, d.month, d.numbers = true, o.date.Month, []int{o.date.Day}
+			d.lunar, d.months, d.numbers = true, []int{int(o.date.Month)}, []int{o.date.Day}
 		case r.freq == yearly && o.kind == nthDay && o.date.Month > 0:
-			d.month, d.nth, d.week = o.date.Month, o.number, o.week
+			d.months, d.nth, d.week = []int{int(o.date.Month)}, o.number, o.week
 		default:
 			return nil, answer{}, invalid("a repetition and one day at once; say either")
 		}
@@ -166,7 +151,7 @@ func (b *bag) repeatDays() ([]days, answer, error) {
 	if a := b.missing(d); a.open {
 		return nil, a, nil
 	}
-	all, err := d.lacking(r.sure)
+	all, err := d.lacking()
 	return all, answer{}, err
 }
 
@@ -188,12 +173,12 @@ func (b *bag) leaveOut() {
 
 // begin takes the day of a week, month or year that is not said from the day on
 // which it begins.
-func (b *bag) begin(d *days) {
+func (b *bag) begin(d *repeat) {
 	l := b.limited(since)
 	if l == nil || d.week != 0 || len(d.numbers) > 0 || d.nth != 0 || len(b.days) > 0 {
 		return
 	}
-	t, day, err := b.bound(*l, l.pieces, false)
+	t, day, err := b.bound(l.pieces, false)
 	if err != nil || !day {
 		return
 	}
@@ -203,7 +188,7 @@ func (b *bag) begin(d *days) {
 	case monthly:
 		d.numbers = []int{on.Day}
 	case yearly:
-		d.month, d.numbers = on.Month, []int{on.Day}
+		d.months, d.numbers = []int{int(on.Month)}, []int{on.Day}
 	}
 }
 
@@ -217,25 +202,29 @@ func (b *bag) inChina() bool {
 }
 
 // missing asks for the day of a week, month or year that was not said.
-func (b *bag) missing(d days) (a answer) {
-	slots := b.repeatHours()
-	choice := func(more days) Phrase {
-		more.freq, more.every = d.freq, d.every
-		p, _ := b.recurrence(more, slots[0]) // the zero value where these hours cannot be
-		return p
+func (b *bag) missing(d repeat) (a answer) {
+	if d.week != 0 || len(d.numbers) > 0 || d.nth != 0 || d.holiday != "" || d.kept != calendar.AllDays {
+		return a
 	}
 	today := calendar.On(b.now)
-	none := d.week == 0 && len(d.numbers) == 0 && d.nth == 0 && d.holiday == "" && d.kept == ""
+	var choices []repeat
 	switch {
-	case !none:
 	case d.freq == weekly:
-		a, _ = ask("On which day of the week?", "周几？", choice(days{week: 1 << today.Weekday()}), choice(days{week: 1 << time.Monday}), choice(days{week: 1 << time.Friday}))
+		a, _ = ask("On which day of the week?", "周几？")
+		choices = []repeat{{week: 1 << today.Weekday()}, {week: 1 << time.Monday}, {week: 1 << time.Friday}}
 	case d.freq == monthly:
-		a, _ = ask("On which day of the month?", "每月的哪一天？", choice(days{numbers: []int{1}}), choice(days{numbers: []int{15}}), choice(days{numbers: []int{lastDay}}))
-	case d.freq == yearly && d.month == 0 && d.months == "":
-		a, _ = ask("On which day of the year?", "每年的哪一天？", choice(days{month: 1, numbers: []int{1}}), choice(days{month: today.Month, numbers: []int{min(today.Day, 28)}}))
+		a, _ = ask("On which day of the month?", "每月的哪一天？")
+		choices = []repeat{{numbers: []int{1}}, {numbers: []int{15}}, {numbers: []int{lastDay}}}
+	case d.freq == yearly && len(d.months) == 0:
+		a, _ = ask("On which day of the year?", "每年的哪一天？")
+		choices = []repeat{{months: []int{1}, numbers: []int{1}}, {months: []int{int(today.Month)}, numbers: []int{min(today.Day, 28)}}}
 	}
-	a.phrases = slices.DeleteFunc(a.phrases, func(p Phrase) bool { return p.Cron == "" && p.Rule == "" })
+	for _, more := range choices {
+		more.freq, more.every = d.freq, d.every
+		if p, err := b.recurrence(more, b.repeatHours()[0]); err == nil { // else these hours cannot be
+			a.phrases = append(a.phrases, p)
+		}
+	}
 	return a
 }
 
@@ -261,7 +250,7 @@ func (b *bag) spacedOut() (answer, error) {
 	hours := len(b.clocks) > 0 || b.part != noPart
 	switch {
 	case s.Days > 0 && s.Exact == 0 && hours && len(b.days) == 0:
-		return b.withHours([]days{{freq: daily, every: s.Days}}, b.repeatHours())
+		return b.withHours([]repeat{{freq: daily, every: s.Days}}, b.repeatHours())
 	case hours || len(b.days) > 0:
 		return ask("Every so many hours, and at an hour too? Please say either, or where it begins: every 2 hours starting at 9",
 			"既按间隔又指定钟点？请只说一种，或者说从几点开始，例如：从9点开始每两小时")
@@ -273,7 +262,9 @@ func (b *bag) spacedOut() (answer, error) {
 
 // often asks for the hours of "three times a day".
 func (b *bag) often() (answer, error) {
-	usual := map[int][]int{1: {9}, 2: {9, 21}, 3: {9, 14, 21}, 4: {8, 12, 16, 20}}[b.repeat.often]
+	usual := map[int]slot{
+		1: {{hour: 9}}, 2: {{hour: 9}, {hour: 21}}, 3: {{hour: 9}, {hour: 14}, {hour: 21}}, 4: {{hour: 8}, {hour: 12}, {hour: 16}, {hour: 20}},
+	}[b.repeat.often]
 	if len(b.clocks) == b.repeat.often {
 		b.repeat.often = 0
 		return b.repeating()
@@ -281,7 +272,7 @@ func (b *bag) often() (answer, error) {
 	if usual == nil || len(b.clocks) > 0 {
 		return ask("At which hours?", "分别在几点？")
 	}
-	p, err := b.recurrence(days{freq: daily}, slot{{hours: usual}})
+	p, err := b.recurrence(repeat{freq: daily}, usual)
 	if err != nil {
 		return answer{}, err
 	}

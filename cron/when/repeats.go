@@ -61,8 +61,8 @@ func repeatOf(a grammar.Args) any {
 			} else {
 				r.numbers = append(r.numbers, a.Num(n+1, 1))
 			}
-		case "months":
-			r.months = a.Word(n + 1)
+		case "month":
+			r.months = append(r.months, a.Num(n+1, 1))
 		case "nth":
 			r.nth = a.Num(n+1, 1)
 		case "also":

@@ -3,6 +3,7 @@ package when
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,10 +121,7 @@ func partDays(p calendar.Part) Text {
 	case p.Days == calendar.RestDays:
 		return Text{"every day off", "每个休息日"}
 	}
-	unit := [...]Text{
-		calendar.Secondly: {"second", "秒"}, calendar.Minutely: {"minute", "分钟"}, calendar.Hourly: {"hour", "小时"},
-		calendar.Daily: {"day", "天"}, calendar.Weekly: {"week", "周"}, calendar.Monthly: {"month", "个月"}, calendar.Yearly: {"year", "年"},
-	}[p.Freq]
+	unit := unitWords[p.Freq]
 	every := Text{"every " + unit.English, "每" + strings.TrimPrefix(unit.Chinese, "个")}
 	if p.Interval > 1 {
 		every = Text{"every %d %ss", "每%d%s"}.with(p.Interval, unit)
@@ -162,15 +160,6 @@ func firstOf(all []int) int {
 	return all[0]
 }
 
-// listOf lists what a function says of each.
-func listOf[T any](all []T, words func(T) Text) Text {
-	var texts []Text
-	for _, one := range all {
-		texts = append(texts, words(one))
-	}
-	return list(texts)
-}
-
 func weekdayWords(w calendar.Weekday) Text {
 	name := weekdayNames[(w.Day()+1)%7]
 	if w.N() == 0 {
@@ -183,21 +172,22 @@ func nthWords(n int) Text {
 	if n < 0 {
 		return Text{"last", "最后一"}
 	}
-	return Text{fmt.Sprintf("%d%s", n, ordinalEnd(n)), "第" + chineseNumeral(n)}
+	return Text{ordinalWord(n), "第" + chineseNumeral(n)}
 }
 
 func monthDayWords(n int) Text {
 	if n < 0 {
 		return Text{"last day", "最后一天"}
 	}
-	return Text{fmt.Sprintf("%d%s", n, ordinalEnd(n)), fmt.Sprintf("%d号", n)}
+	return Text{ordinalWord(n), fmt.Sprintf("%d号", n)}
 }
 
-func ordinalEnd(n int) string {
+func ordinalWord(n int) string {
+	end := "th"
 	if n/10 != 1 && n%10 > 0 && n%10 < 4 {
-		return [...]string{"", "st", "nd", "rd"}[n%10]
+		end = [...]string{"", "st", "nd", "rd"}[n%10]
 	}
-	return "th"
+	return strconv.Itoa(n) + end
 }
 
 func monthWords(n int) Text {

@@ -81,7 +81,10 @@ func (s *sentence) run(i int) (group, bool) {
 			if at = s.At("joiner", at); at == 0 || at > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
 				break
 			}
-			if p, next = s.piece(g, at); next > 0 {
+			if p, next = s.piece(g, at); next > 0 && p.clock != nil && s.Is(j, "for") && g.has(piece.isHour) {
+				next = 0 // wake me at 6 for the 8:05 ferry
+			}
+			if next > 0 {
 				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1)
 				p.either = p.either || s.At("or", j) > 0
 			}
@@ -248,6 +251,9 @@ func (s *sentence) parse() (Phrase, error) {
 		return Phrase{}, ErrNone
 	}
 	g, ok := s.run(i)
+	if all := s.groups(); ok && len(all) > 0 && all[0].from == i {
+		g = all[0] // with what corrects it
+	}
 	if !ok {
 		if all := s.groups(); len(all) > 0 {
 			return Phrase{}, s.unread(0, all[0].from)
@@ -285,14 +291,27 @@ func (s *sentence) groups() []group {
 
 func (s *sentence) readGroups() (all []group) {
 	for i := 0; i < len(s.Tokens); {
+		if n := len(all); n > 0 {
+			if g, ok := s.renumbered(all[n-1], i); ok {
+				all[n-1], i = g, max(i+1, g.to)
+				continue
+			}
+		}
 		g, ok := s.run(i)
 		if !ok {
 			i = max(i+1, s.At("no-time", i))
 			continue
 		}
+		if n := len(all); n == 0 || s.takenBack(g.from) > all[n-1].to {
+			g.from = s.misspoken(g.from)
+		}
 		switch n := len(all); {
 		case n > 0 && s.At("correction", all[n-1].to) == g.from: // at 7, no, 7:30
 			all[n-1] = all[n-1].corrected(g)
+		case n > 0 && s.takenBack(g.from) >= all[n-1].to && all[n-1].names()&g.names() != 0 && s.ending(g.to):
+			both := all[n-1].corrected(g)
+			both.to = all[n-1].to
+			all[n-1] = s.takingBack(both, s.takenBack(g.from), g.to)
 		case n > 0 && s.asksAgain(all[n-1], g):
 			g.pieces[0].listed = true
 			all[n-1].pieces, all[n-1].to = append(all[n-1].pieces, g.pieces...), g.to
