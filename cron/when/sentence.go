@@ -122,7 +122,7 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	}
 	p := v.(piece)
 	if first {
-		listed := p.span != nil && (s.behind("correction", i) || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
+		listed := p.span != nil && (s.takenBack(i) >= 0 || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
@@ -137,16 +137,6 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
-}
-
-// behind says that a category stands right before i.
-func (s *sentence) behind(category string, i int) bool {
-	for k := max(0, i-6); k < i; k++ {
-		if s.At(category, k) == i {
-			return true
-		}
-	}
-	return false
 }
 
 // asksFor says that such a word stands among those that ask.
