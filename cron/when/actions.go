@@ -13,13 +13,6 @@ import (
 func actions() map[string]grammar.Action {
 	all := map[string]grammar.Action{
 		"key": func(a grammar.Args) any { return a.Word(0) },
-		"within": func(a grammar.Args) any {
-			n := a.Num(0, -1)
-			if n < a.Num(1, 0) || n > a.Num(2, 0) {
-				return nil
-			}
-			return n
-		},
 		"am":      func(grammar.Args) any { return "am" },
 		"pm":      func(grammar.Args) any { return "pm" },
 		"unit":    func(a grammar.Args) any { return units[a.Word(0)] },

@@ -25,6 +25,9 @@ var clockActions = map[string]grammar.Action{
 	},
 	"military": func(a grammar.Args) any {
 		n := a.Num(0, 0)
+		if n%100 > 59 {
+			return nil
+		}
 		return clock{hour: n / 100, minute: n % 100, style: full, from: a.From, to: a.To}.checked()
 	},
 	"past": func(a grammar.Args) any { return pastHour(a, a.Num(0, 0)).with(a.Arg(2)) },

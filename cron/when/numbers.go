@@ -4,24 +4,52 @@ import (
 	"magpie/cron/grammar"
 )
 
-// digits reads a number of so many digits, 0 for any, that is one.
-func digits(count int, is func(n int) bool) func(t *grammar.Text, i int) (any, int) {
+// reading reads at the i-th token: a value and the place behind it, 0 when it is
+// not there.
+type reading = func(t *grammar.Text, i int) (any, int)
+
+// within reads a number that lies between two others.
+func within(least, most int, read reading) reading {
 	return func(t *grammar.Text, i int) (any, int) {
-		n := t.Num(i)
-		if n < 0 || count > 0 && len(t.Tokens[i].Text) != count || !is(n) {
+		v, j := read(t, i)
+		if n, _ := v.(int); j == 0 || n < least || n > most {
 			return nil, 0
 		}
-		return n, i + 1
+		return v, j
 	}
 }
 
-func anyNumber(int) bool { return true }
+// long reads a number of so many digits.
+func long(count int) reading {
+	return func(t *grammar.Text, i int) (any, int) {
+		if t.Num(i) < 0 || len(t.Tokens[i].Text) != count {
+			return nil, 0
+		}
+		return t.Num(i), i + 1
+	}
+}
+
+func digits(t *grammar.Text, i int) (any, int) {
+	if n := t.Num(i); n >= 0 {
+		return n, i + 1
+	}
+	return nil, 0
+}
+
+func wholeChinese(t *grammar.Text, i int) (any, int) { return found(t.Chinese(i)) }
 
 func spoken(t *grammar.Text, i int) (any, int) {
 	if t.Is(i, "a", "an") {
 		return nil, 0
 	}
 	return found(t.Spoken(i))
+}
+
+func number(t *grammar.Text, i int) (any, int) {
+	if v, j := digits(t, i); j > 0 {
+		return v, j
+	}
+	return spoken(t, i)
 }
 
 func ordinal(t *grammar.Text, i int) (any, int) { return found(t.Ordinal(i)) }
@@ -59,11 +87,11 @@ func year(t *grammar.Text, i int) (any, int) {
 }
 
 func hour(t *grammar.Text, i int) (any, int) {
-	n := t.Num(i)
-	if n < 0 || len(t.Tokens[i].Text) > 2 || n > 24 && !t.Is(i+1, "点") {
+	v, j := number(t, i)
+	if n, _ := v.(int); j == 0 || n > 24 && !t.Is(i+1, "点") || n > 12 && t.Num(i) < 0 || t.Num(i) >= 0 && len(t.Tokens[i].Text) > 2 {
 		return nil, 0
 	}
-	return n, i + 1
+	return v, j
 }
 
 func minute(t *grammar.Text, i int) (any, int) {

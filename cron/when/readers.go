@@ -10,16 +10,20 @@ import (
 // readers read what the tables cannot say.
 func readers() map[string]grammar.Reader {
 	type text = *grammar.Text
-	const english, chinese = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
+	const english, numerals = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
 	return map[string]grammar.Reader{
-		"digits":         {Read: digits(0, anyNumber), At: grammar.Digits},
-		"four-digits":    {Read: digits(4, anyNumber), At: grammar.Digits},
-		"minute-digits":  {Read: digits(2, func(n int) bool { return n < 60 }), At: grammar.Digits},
-		"military":       {Read: digits(4, func(n int) bool { return n/100 <= 24 && n%100 < 60 }), At: grammar.Digits},
-		"hour":           {Read: hour, At: grammar.Digits},
+		"digits":         {Read: digits, At: grammar.Digits},
+		"four-digits":    {Read: long(4), At: grammar.Digits},
+		"minute-digits":  {Read: within(0, 59, long(2)), At: grammar.Digits},
+		"minute-number":  {Read: within(10, 59, digits), At: grammar.Digits},
+		"minute-word":    {Read: within(10, 59, spoken), At: grammar.Spoken},
+		"military":       {Read: within(0, 2459, long(4)), At: grammar.Digits},
+		"hour":           {Read: hour, At: english},
+		"hour-word":      {Read: within(0, 12, spoken), At: grammar.Spoken},
 		"run-together":   {Read: runTogether, At: grammar.Digits},
 		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
 		"spoken":         {Read: spoken, At: grammar.Spoken},
+		"number":         {Read: number, At: english},
 		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
 		"minute":         {Read: minute, At: english},
 		"ordinal":        {Read: ordinal, At: english},
@@ -27,12 +31,14 @@ func readers() map[string]grammar.Reader {
 		"ordinal-word":   {Read: ordinal, At: grammar.Spoken},
 		"day-number":     {Read: dayNumber, At: english},
 		"numbers":        {Read: numbers, At: english},
-		"year":           {Read: year, At: chinese},
-		"cn":             {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
-		"cn-number":      {Read: chineseNumber, At: chinese},
-		"cn-hour":        {Read: chineseHour, At: chinese},
-		"cn-minute":      {Read: chineseMinute, At: chinese},
-		"cn-days":        {Read: chineseDays, At: chinese},
+		"year":           {Read: year, At: numerals},
+		"cn":             {Read: wholeChinese, At: numerals},
+		"cn-day":         {Read: within(1, 99, wholeChinese), At: numerals},
+		"cn-lunar":       {Read: within(1, 30, wholeChinese), At: numerals},
+		"cn-number":      {Read: chineseNumber, At: numerals},
+		"cn-hour":        {Read: chineseHour, At: numerals},
+		"cn-minute":      {Read: chineseMinute, At: numerals},
+		"cn-days":        {Read: chineseDays, At: numerals},
 		"zone-area":      {Read: zoneArea, At: grammar.Letters},
 		"zone-word":      {Read: zoneWord, At: grammar.Letters},
 		"utc-offset":     {Read: utcOffset, At: grammar.Marks},
@@ -82,7 +88,7 @@ func terms(t *grammar.Text, i int, category string, between ...string) (any, int
 // weekdayReader reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
 // 三和周五, 一三五. The value is their bits. Of ranges only what has one in it, or
 // is written without anything between, is read.
-func weekdayReader(category, joiner string, ranges bool) func(*grammar.Text, int) (any, int) {
+func weekdayReader(category, joiner string, ranges bool) reading {
 	return func(t *grammar.Text, i int) (any, int) {
 		week, ranged, next := weekdayList(t, i, category, joiner)
 		days := bits.OnesCount8(week)

@@ -31,7 +31,10 @@ func (s *sentence) rest(chosen []group) string {
 			return text
 		}
 	}
-	return cmp.Or(s.between(max(asked, 0), all, chosen), s.between(0, all, chosen))
+	if text := s.between(max(asked, 0), all, chosen); text != "" {
+		return text
+	}
+	return s.between(0, all, chosen)
 }
 
 // restOfClause is what the clause that asks says, in words as 提醒我; without
