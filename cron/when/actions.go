@@ -12,7 +12,7 @@ import (
 // are those behind the = of a line.
 func actions() map[string]grammar.Action {
 	all := map[string]grammar.Action{
-		"key": func(a grammar.Args) any { return a.Word(0) },
+		"key":     func(a grammar.Args) any { return a.Word(0) },
 		"am":      func(grammar.Args) any { return "am" },
 		"pm":      func(grammar.Args) any { return "pm" },
 		"unit":    func(a grammar.Args) any { return units[a.Word(0)] },
