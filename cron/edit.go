@@ -108,7 +108,7 @@ func (s *Store) Skip(ctx context.Context, a chat.Address, id string, by By) (Job
 		if err := j.claimDue(p, now); err != nil {
 			return err
 		}
-		slot = p.next(later(j.LastSlot, now))
+		slot = p.next(later(j.dealt(), now))
 		switch {
 		case slot.IsZero():
 			return ErrOver
@@ -124,6 +124,15 @@ func (s *Store) Skip(ctx context.Context, a chat.Address, id string, by By) (Job
 	return j, slot, nil
 }
 
+// dealt is the last slot that was dealt with, or is about to be: after the clock
+// was put back it may lie ahead.
+func (j *Job) dealt() time.Time {
+	if j.Pending == nil || j.Pending.Manual || j.Pending.Nag > 0 {
+		return j.LastSlot
+	}
+	return later(j.LastSlot, j.Pending.Slot)
+}
+
 // claimDue claims what is due, for any process to take: the slots up to now
 // are about to be forgotten.
 func (j *Job) claimDue(p plan, now time.Time) error {
@@ -131,11 +140,7 @@ func (j *Job) claimDue(p plan, now time.Time) error {
 		return nil
 	}
 	if j.Pending != nil {
-		dealt := j.LastSlot
-		if !j.Pending.Manual && j.Pending.Nag == 0 {
-			dealt = later(dealt, j.Pending.Slot)
-		}
-		if next := p.next(dealt); !next.IsZero() && !next.After(now) {
+		if next := p.next(j.dealt()); !next.IsZero() && !next.After(now) {
 			return ErrRunning
 		}
 		return nil

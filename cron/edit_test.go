@@ -216,6 +216,25 @@ func TestSkipWhileOneIsLate(t *testing.T) {
 	})
 }
 
+// A slot that is on its way lies ahead when the clock was put back: the next one
+// after it is left out, and not that one.
+func TestSkipAfterClockWasPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "2026-11-21T10:00:30Z")
+		w.sink.fail = func(Fired) error { return errors.New("full") }
+		_, stop := w.start()
+		defer stop()
+		j := w.add(Job{Schedule: Schedule{Cron: "* * * * *"}})
+		w.pass(time.Minute)
+		w.clock.step(-10 * time.Minute)
+		_, slot, err := w.skip(w.store, j, ann)
+		must(t, err)
+		if want := at(t, "2026-11-21T10:02:00Z"); !slot.Equal(want) {
+			t.Errorf("skipped %s, want %s", slot, want)
+		}
+	})
+}
+
 func TestRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "2026-11-21T10:00:30Z")

@@ -165,7 +165,7 @@ func parsePart(text string) (Part, error) {
 		_, err = rrule.NewRRule(*o)
 	}
 	if err != nil {
-		return p, fmt.Errorf("RRULE:%s is not possible: %w; want for example FREQ=MONTHLY;BYDAY=MO,-1FR;BYHOUR=9;BYMINUTE=0", clip(text), err)
+		return p, fmt.Errorf("RRULE:%s is not possible: %w; want for example FREQ=MONTHLY;BYDAY=1MO,-1FR;BYHOUR=9;BYMINUTE=0", clip(text), err)
 	}
 	o.Interval, o.Count, o.Until = p.Interval, p.Count, p.Until
 	p.ROption = *o

@@ -9,7 +9,6 @@ import (
 
 	"magpie/cron"
 	"magpie/cron/intent"
-	"magpie/cron/when"
 )
 
 // question is what somebody is asked back. It is an error to whoever wanted to
@@ -130,13 +129,17 @@ func (d *Desk) missing(ctx context.Context, w wish, seed string) error {
 		todo := &deed{Op: in.Op, Steps: []step{{Do: "set", ID: job.ID, Job: cron.Job{Schedule: w.schedule(c)}}}}
 		if in.Op == "" {
 			one := in
-			one.Times, one.Task = []when.Phrase{c}, q.Message.Task
+			one.Times, one.Task = c.All(), q.Message.Task
 			var err error
 			if todo, err = d.creating(wish{w.Who, one, w.m}, seed); err != nil {
 				return err
 			}
 		}
-		q.Choices = append(q.Choices, choice{Label: w.when(c, now), Deed: todo})
+		var times []string
+		for _, p := range c.All() {
+			times = append(times, w.when(p, now))
+		}
+		q.Choices = append(q.Choices, choice{Label: strings.Join(times, w.pick(", ", "，")), Deed: todo})
 	}
 	if w.m.Text == "" && len(q.Choices) == 0 {
 		return &Refusal{Kind: Unsure, Text: q.Prompt} // who asked without words says it again
@@ -158,6 +161,9 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 		q.Lapse = fmt.Sprintf(w.pick("I changed nothing: “%s” was not answered.", "没有做任何更改：“%s”没有收到回答。"), first)
 	}
 	q.ID, q.Until = seed, d.jobs.Now().Add(askedFor)
+	if len(q.Choices) == 1 && q.Choices[0].Keys == "" {
+		q.Choices[0].Keys = yes
+	}
 	for i := range q.Choices {
 		if todo := q.Choices[i].Deed; todo != nil {
 			todo.Seed, todo.Answers = q.ID, q.ID

@@ -11,27 +11,10 @@ import (
 //go:embed variants.txt
 var variants string
 
-var simplified = sync.OnceValue(func() map[rune]rune {
-	all := map[rune]rune{}
-	for pair := range strings.FieldsSeq(variants) {
-		r := []rune(pair)
-		for i := 0; i+1 < len(r); i += 2 {
-			all[r[i]] = r[i+1]
-		}
-	}
-	return all
+var simplified = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(strings.Split(strings.Join(strings.Fields(variants), ""), "")...)
 })
 
-// Simplify writes a text in simplified characters.
-func Simplify(text string) string {
-	return strings.Map(fold, text)
-}
-
-// fold writes a traditional character in its simplified form: people write 兩點
-// and 两点, and the tables know only the second.
-func fold(r rune) rune {
-	if s, ok := simplified()[r]; ok {
-		return s
-	}
-	return r
-}
+// Simplify writes a text in simplified characters: people write 兩點 and 两点,
+// and the tables know only the second.
+func Simplify(text string) string { return simplified().Replace(text) }

@@ -84,7 +84,8 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 	best := int32(-1)
 	try := func(all []int32) {
 		for _, n := range all {
-			v, j := t.try(&c.rules[n], i)
+			a := Args{T: t, From: i, rule: &c.rules[n]}
+			v, j := a.match(a.rule.elems, i)
 			if j > i && (j > next || j == next && n < best) {
 				value, next, best = v, j, n
 			}
@@ -111,36 +112,50 @@ func (t *Text) At(name string, i int) int {
 	return j
 }
 
+// Longest is where the longest of some categories ends that stand at i, 0 when
+// none does.
+func (t *Text) Longest(i int, names ...string) (end int) {
+	for _, name := range names {
+		end = max(end, t.At(name, i))
+	}
+	return end
+}
+
+// First is the first token from i up to j at which one of some categories
+// stands, -1 without one.
+func (t *Text) First(i, j int, names ...string) int {
+	for ; i < j; i++ {
+		if t.Longest(i, names...) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// Across says that all from i up to j is of some categories.
+func (t *Text) Across(i, j int, names ...string) bool {
+	for i < j {
+		if i = t.Longest(i, names...); i == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // After is the place after a category that may stand at i.
 func (t *Text) After(name string, i int) int { return max(i, t.At(name, i)) }
 
-// try matches one rule.
-func (t *Text) try(r *rule, i int) (value any, next int) {
-	a := attempt{Args: Args{T: t, From: i, given: r.args}, rule: r}
-	next = a.match(r.elems, i)
-	return a.value, next
-}
-
-// attempt is a rule that is being matched.
-type attempt struct {
-	Args
-	rule  *rule
-	value any
-}
-
 // match matches elements from i on, trying what is optional both ways, and
-// returns where they end; 0 when they do not match, or the action says no.
-func (a *attempt) match(elems []elem, i int) int {
+// returns the value and where they end; 0 when they do not match, or the action
+// says no.
+func (a *Args) match(elems []elem, i int) (value any, next int) {
 	if len(elems) == 0 {
-		if a.To = i; i == 0 || !a.act() {
-			return 0
-		}
-		return i
+		return a.act(i)
 	}
 	t, e, rest := a.T, &elems[0], elems[1:]
 	if e.start || e.end {
 		if e.start && i > 0 || e.end && i < len(t.Tokens) {
-			return 0
+			return nil, 0
 		}
 		return a.match(rest, i)
 	}
@@ -148,14 +163,14 @@ func (a *attempt) match(elems []elem, i int) int {
 	if !e.tight || i < len(t.Tokens) && !t.Tokens[i].Gap {
 		for j := i + 1; e.wild && j <= len(t.Tokens); j++ {
 			a.values = append(a.values[:kept], Part{i, j})
-			if end := a.match(rest, j); end > 0 {
-				return end
+			if value, next = a.match(rest, j); next > 0 {
+				return value, next
 			}
 		}
 		for _, w := range e.words {
 			if j := t.row(i, w); j > 0 {
-				if end := a.match(rest, j); end > 0 {
-					return end
+				if value, next = a.match(rest, j); next > 0 {
+					return value, next
 				}
 			}
 		}
@@ -164,14 +179,14 @@ func (a *attempt) match(elems []elem, i int) int {
 				if e.valued {
 					a.values = append(a.values[:kept], v)
 				}
-				if end := a.match(rest, j); end > 0 {
-					return end
+				if value, next = a.match(rest, j); next > 0 {
+					return value, next
 				}
 			}
 		}
 	}
 	if !e.optional {
-		return 0
+		return nil, 0
 	}
 	a.values = a.values[:kept]
 	if e.valued || e.wild {
@@ -188,34 +203,36 @@ type Args struct {
 	T        *Text
 	From, To int   // tokens
 	values   []any // of the categories and *, nil for what is left out
-	given    []string
+	rule     *rule
 }
 
-// act makes the value of the rule.
-func (a *attempt) act() bool {
+// act makes the value of a rule that matches up to i.
+func (a *Args) act(i int) (value any, next int) {
+	a.To = i
 	switch {
 	case a.rule.action != nil:
-		a.value = a.rule.action(a.Args)
+		if value = a.rule.action(*a); value == nil {
+			return nil, 0
+		}
 	case len(a.values) > 0:
-		a.value = a.values[0]
-		return true
+		value = a.values[0]
 	default:
-		a.value = true
+		value = true
 	}
-	return a.value != nil
+	return value, i
 }
 
 // Arg is the n-th argument of the action: a value for $k, else the word; nil
 // when it is left out.
 func (a Args) Arg(n int) any {
-	if n >= len(a.given) {
+	if n >= len(a.rule.args) {
 		return nil
 	}
-	if k, ok := strings.CutPrefix(a.given[n], "$"); ok {
+	if k, ok := strings.CutPrefix(a.rule.args[n], "$"); ok {
 		i, _ := strconv.Atoi(k)
 		return a.values[i-1]
 	}
-	return a.given[n]
+	return a.rule.args[n]
 }
 
 // Num is the n-th argument as a number, or the default when it is left out.

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -125,24 +126,17 @@ func runEnd(src string, i int, k Kind) int {
 
 // narrow makes full-width forms plain: １ is 1, ： is a colon.
 func narrow(r rune) rune {
-	if r >= '！' && r <= '～' {
+	switch {
+	case r == '’':
+		return '\''
+	case r >= '！' && r <= '～':
 		return r - '！' + '!'
 	}
 	return r
 }
 
 func plain(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return strings.Map(func(r rune) rune {
-				if r == '’' {
-					return '\''
-				}
-				return fold(unicode.ToLower(narrow(r)))
-			}, s)
-		}
-	}
-	return strings.ToLower(s)
+	return Simplify(strings.Map(func(r rune) rune { return unicode.ToLower(narrow(r)) }, s))
 }
 
 // Text is that of the token at i; nothing outside of the sentence.
@@ -208,10 +202,5 @@ func (ts Tokens) Skip(i int, all ...string) int {
 
 // Is says whether the token at i is one of the texts.
 func (ts Tokens) Is(i int, all ...string) bool {
-	for _, s := range all {
-		if i >= 0 && i < len(ts) && ts[i].Text == s {
-			return true
-		}
-	}
-	return false
+	return i >= 0 && i < len(ts) && slices.Contains(all, ts[i].Text)
 }

@@ -1,106 +1,68 @@
 package intent
 
 import (
+	"cmp"
+	"errors"
 	"strings"
+	"time"
 
-	"magpie/cron/grammar"
 	"magpie/cron/when"
 )
 
 // aim adds which reminders are meant. What the clause does not say of it, the
 // rest of the message may.
 func (s some) aim(in Intent, all some) (Intent, bool) {
-	part := s
-	if in.Op == Text {
-		part = s.until(in.Text)
-	}
-	strange := part.unknown()
-	refs, words := part.refs()
+	strange := s.unknown()
+	refs, words := s.refs()
 	if len(refs) == 0 && words == "" {
 		refs, words = all.refs()
 	}
+	whole := len(all.clauses()) == 1
 	switch {
 	case len(refs) > 0 && len(strange) == 0:
-		in.Ref = refs[0]
+		in.Ref, in.Maybe = refs[0], false
 		if len(refs) > 1 {
 			in.Ref, in.And = Ref{All: true}, refs
 		}
-		in.Maybe = false
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
-	case len(strange) > 0 && part.sure() && len(all.clauses()) == 1:
-		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
-	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
-		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
-	case len(strange) == 1 && len(refs) > 0 && part.strong() && !all.has(remind) && (s.has("to") && in.Time != "" || s.has("noun")) && len(all.clauses()) == 1:
-		// "move the meeting with Lena to Friday": a name, and more than a name
-		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), max(strange[0].To, part.lastName()))), false
+	case len(strange) > 0 && s.is("sure") && whole:
+		from := strange[0].From
+		if k := s.index(name); k >= 0 {
+			from = min(from, s.marks[k].from)
+		}
+		in.Ref, in.Maybe = s.called(from, strange[len(strange)-1].To), false
+	case len(strange) == 1 && len(refs) == 0 && s.is("calls") && !all.has(remind) && (whole || len(s.marks) < len(all.marks)):
+		in.Ref, in.Maybe = s.called(strange[0].From, strange[0].To), false
+	case len(strange) == 1 && len(refs) > 0 && s.is("more-than-a-name") && !all.has(remind) && whole: // the meeting with Lena
+		in.Ref, in.Maybe = s.called(min(strange[0].From, s.marks[s.index(name)].from), max(strange[0].To, s.lastName())), false
 	case len(strange) > 0:
 		return Intent{}, false
-	case part.has("paused") && in.Op != Once:
+	case s.has("paused") && in.Op != Once:
 		in.Ref = Ref{Paused: true}
-	case part.has("end-of-list"):
+	case s.has("end-of-list"):
 		in.Ref = Ref{Number: -1}
-	case part.has("op", "remove-all"):
+	case s.has("op", "remove-all"), s.has("all"), s.has("nouns"), s.has("rest"):
 		in.Ref = Ref{All: true}
-	case part.has("all") || part.has("nouns") || part.has("rest"):
-		in.Ref = Ref{All: true}
-	case part.one() != "":
-		in.Ref = Ref{Time: part.one(), One: true}
-	case all.one() != "" && !part.has("all"):
+	case s.one() != "":
+		in.Ref = Ref{Time: s.one(), One: true}
+	case all.one() != "":
 		in.Ref = Ref{Time: all.one(), One: true}
-	case part.named(in.Time) != "":
-		in.Ref = Ref{Time: part.named(in.Time), One: part.has("it") || part.has("noun-weak") || part.has("noun")}
+	case s.named(in.Time) != "":
+		in.Ref = Ref{Time: s.named(in.Time), One: s.has("it") || s.has("noun-weak") || s.has("noun")}
 	case in.Op == Snooze || in.Op == Done:
 		in.Ref = Ref{Rang: true}
 	default:
 		in.Ref = Ref{Last: true}
-		in.Maybe = (in.Maybe || !part.has("noun")) && !part.has("it")
+		in.Maybe = (in.Maybe || !s.has("noun")) && !s.has("it")
 	}
-	if in.Ref.All && part.has("but") {
+	if in.Ref.All && s.has("but") {
 		in.But, in.And = in.And, nil
-	} else if part.has("but") && len(refs) > 0 {
+	} else if s.has("but") && len(refs) > 0 {
 		in.Ref, in.But = Ref{All: true}, refs
 	}
 	in.Ref = in.Ref.at(s.c)
-	return in.timed(s.c), true
-}
-
-// until are the marks before the new words.
-func (s some) until(text string) some {
-	for i, m := range s.marks {
-		if (m.arg == "says" || m.kind == "to" || m.arg == "text" || m.kind == "is" || m.kind == stop) && strings.HasPrefix(strings.TrimLeft(s.Source[s.Tokens[m.to-1].To:], " :：“\"「‘'"), text) {
-			return some{s.sense, s.marks[:i]}
-		}
-	}
-	return s
-}
-
-// sure says that the words begin with an operation that is of nothing but
-// reminders, or end with it: 把…删掉.
-func (s some) sure() bool {
-	is := func(m mark) bool { return m.kind == "op" && s.At("sure-op", m.from) == m.to }
-	for _, m := range s.marks {
-		if m.kind != fill {
-			return is(m) || s.At("把", 0) > 0 && s.lastStrong(is)
-		}
-	}
-	return false
-}
-
-// firstName is the first token that names a reminder.
-func (s some) firstName() int {
-	for _, m := range s.marks {
-		if m.kind == name {
-			return m.from
-		}
-	}
-	return len(s.Tokens)
-}
-
-// shifted says that a length is how much later or earlier something is to come.
-func (s some) shifted() bool {
-	return s.has(length, "later", "earlier") || s.has(length) && s.has("dir")
+	return in, true
 }
 
 // lastName is where the last name of a reminder ends.
@@ -113,37 +75,19 @@ func (s some) lastName() (to int) {
 	return to
 }
 
-// strong says that the words begin with an operation, or end with it: what else
-// is said is the name of something.
-func (s some) strong() bool {
-	if s.has(clock) && !s.has("to") && !s.op("snooze", "skip") || s.has(remind) {
-		return false // it may be something to do at that time
+// called is a reminder that is called by words which are not understood. A time
+// among them is no part of its name.
+func (s some) called(from, to int) Ref {
+	if v, j := s.Match("bare-place", from); j == to {
+		return v.([]Ref)[0]
 	}
-	strong := func(m mark) bool {
-		aimed, _ := s.next(s.index("to"))
-		return (s.At("weak-op", m.from) != m.to || (m.arg != "set" || s.has("noun")) && s.has("to") && aimed == clock || s.shifted()) && m.kind == "op" && m.arg != "done" && m.arg != "says" && m.arg != "wording" && m.arg != "once" && m.arg != "repeat"
-	}
+	words := s.Cut(from, to)
 	for _, m := range s.marks {
-		if m.kind != fill {
-			if strong(m) {
-				return true
-			}
-			break
+		if m.kind == clock && m.from > from && m.to < to {
+			words = strings.Replace(words, s.Cut(m.from, m.to), " ", 1)
 		}
 	}
-	if i := max(s.index("to"), s.index("dir"), s.index(length, "later", "earlier")); i > 0 && (s.has(clock) || s.has(length)) && s.Tokens[0].Kind == grammar.Han {
-		return true // 剪头发那个改到下午五点
-	}
-	return s.At("把", 0) > 0 || s.At("filler", 0) > 0 && s.At("把", s.At("filler", 0)) > 0 || s.Tokens[0].Kind == grammar.Han && s.lastStrong(strong)
-}
-
-func (s some) lastStrong(strong func(mark) bool) bool {
-	for i := len(s.marks) - 1; i >= 0; i-- {
-		if s.marks[i].kind != fill {
-			return strong(s.marks[i])
-		}
-	}
-	return false
+	return Ref{Words: strings.Join(strings.Fields(words), " ")}
 }
 
 // refs are the reminders that the marks name, and words that name several.
@@ -181,22 +125,30 @@ func (s some) named(target string) string {
 // one is the time before a word that stands for a reminder: the 6pm one.
 func (s some) one() string {
 	for i, m := range s.marks {
-		if kind, k := s.next(i); m.kind == clock && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to" {
+		if s.stands(i) {
 			return s.Cut(m.from, m.to)
 		}
 	}
 	return ""
 }
 
-// timed tells a new time from a new repetition.
-func (in Intent) timed(c Context) Intent {
-	if in.Time == "" || in.Op != Move && in.Op != Repeat {
-		return in
+// at turns the time that a reminder is named by into the hour or the days at
+// which it comes. Words name it better.
+func (r Ref) at(c Context) Ref {
+	if r.Time == "" || r.Words != "" {
+		return r
 	}
-	if p, err := when.Parse(in.Time, c.Now, c.Zone); err == nil {
-		if in.Op = Repeat; !p.At.IsZero() {
-			in.Op = Move
+	all, err := when.FindAll(r.Time, c.Now, c.Zone)
+	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
+		all = unsure.Choices
+	}
+	if len(all) > 0 && all[0].Exact {
+		if t := first(all[0], c); !t.IsZero() {
+			r.Clock = t.In(cmp.Or(c.Zone, time.UTC)).Format("15:04")
 		}
 	}
-	return in
+	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour) {
+		r.From, r.To = from, to
+	}
+	return r
 }

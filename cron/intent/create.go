@@ -2,7 +2,6 @@ package intent
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,71 +10,75 @@ import (
 	"magpie/cron/when"
 )
 
-// noted says that a message without "remind me" notes something to come: a few
+// notes says that a message without "remind me" notes something to come: a few
 // words and a time, without a subject that does it, or one that has to do it.
-func noted(t *grammar.Text) bool {
+func (r request) notes() bool {
 	n := 0
-	for i := 0; i < len(t.Tokens); i++ {
-		tok := t.Tokens[i]
+	for i := 0; i < len(r.Tokens); i++ {
+		tok := r.Tokens[i]
 		if tok.Kind != grammar.Mark {
 			n++
 		}
-		if j := t.At("wish", i); j > 0 {
+		if j := r.At("wish", i); j > 0 {
 			i = j - 1
-		} else if t.At("subject", i) > 0 && !spoken(t, i) || strings.ContainsAny(tok.Text, "\"“") {
+		} else if r.At("subject", i) > 0 && !r.spoken(i) || strings.ContainsAny(tok.Text, "\"“") {
 			return false
 		}
 	}
 	return n <= 24
 }
 
-// unsure says that a change may be a note of something to do: "pull the brisket
-// in 75 min".
-func (in Intent) unsure(t *grammar.Text, asked int) bool {
-	i := t.At("wish", 0)
-	if slices.ContainsFunc(t.Tokens, func(tok grammar.Token) bool { return tok.Kind == grammar.Han }) {
-		return false
+// create reads a new reminder.
+func (r request) create() Intent {
+	noun := false // only 闹钟
+	if r.asked >= 0 && !r.c.Command {
+		if r.refused() {
+			return r.second()
+		}
+		noun = r.At("zh-bare-noun", r.asked) > r.At("zh-ask", r.asked) && r.First(r.asked+1, len(r.Tokens), "zh-ask") < 0
+		told := noun && !r.notes() || (noun || r.Tokens[r.asked].Kind != grammar.Han) && !r.leads() // "pasta timer 9 min"
+		if told && !r.notes() {
+			return Intent{}
+		}
+		if told || r.At("zh-ask", r.asked) > 0 && !r.sure() { // 告诉我今天天气
+			r.asked = -1
+		}
 	}
-	return in.Kind == Query && asked >= 0 || in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && (in.Maybe || in.Op == Remove && asked > 0 || t.At("everyday", i) > 0)
+	in := Intent{Kind: Create, Timer: r.At("has-timer", 0) > 0 && r.At("zh-ask", r.asked) <= r.At("zh-wake", r.asked) || strings.ContainsAny(r.said, "⏰⏱⏲⏳⌛")}
+	all, err := r.found()
+	if err != nil {
+		in = r.untimed(in.Timer, err)
+	} else {
+		in.Times, in.Text, in.Nag = all, all[0].Rest, all[0].Nag
+		if theGrammar().Read(in.Text).At("no-text", 0) > 0 {
+			in.Text = ""
+		}
+		in = complete(in)
+		if words := leftOver(in.Text); words != "" && !r.c.Command {
+			in = in.doubted(words)
+		}
+	}
+	note := r.asked < 0 && !r.c.Command
+	if note && (!in.exact() || !in.Timer && !strings.ContainsFunc(in.Text, unicode.IsLetter)) || noun && err == nil && !all[0].Exact {
+		return Intent{}
+	}
+	return in
 }
 
-// create reads a new reminder.
-func create(text string, t *grammar.Text, c Context, asked int) Intent {
-	noun := false // only 闹钟
-	if asked >= 0 && !c.Command {
-		if refused(t, asked) {
-			return second(t, c, asked)
-		}
-		noun = t.At("zh-bare-noun", asked) > t.At("zh-ask", asked) && !later(t, asked+1, "zh-ask")
-		told := noun && !noted(t) || (noun || t.Tokens[asked].Kind != grammar.Han) && !leads(t, asked) // "pasta timer 9 min"
-		if told && !noted(t) {
-			return Intent{}
-		}
-		if told || t.At("zh-ask", asked) > 0 && !sure(t, asked) { // 告诉我今天天气
-			asked = -1
-		}
+// exact says that a time is said as only times are said.
+func (in Intent) exact() bool {
+	all := in.Times
+	if in.Question != nil {
+		all = in.Question.Choices
 	}
-	note := asked < 0 && !c.Command
-	in := Intent{Kind: Create, Timer: t.At("has-timer", 0) > 0 && t.At("zh-ask", asked) <= t.At("zh-wake", asked) || strings.ContainsAny(text, "⏰⏱⏲⏳⌛")}
-	all, err := found(text, t, asked, c)
-	if err != nil {
-		return in.untimed(t, c, asked, err)
-	}
-	in.Times, in.Text, in.Nag = all, all[0].Rest, all[0].Nag
-	if theGrammar().Read(in.Text).At("no-text", 0) > 0 {
-		in.Text = ""
-	}
-	if i := leftOver(in.Text); i != "" && !c.Command {
-		return in.doubted(i, note)
-	}
+	return len(all) > 0 && all[0].Exact
+}
+
+// complete asks for the text of a reminder that has none yet.
+func complete(in Intent) Intent {
 	if in.Text == "" && !in.Timer {
-		if note {
-			return Intent{}
-		}
-		return Intent{Kind: Ask, Times: all, Question: &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}}
-	}
-	if note && (!letters(in.Text) && !in.Timer || !all[0].Exact) || noun && !all[0].Exact {
-		return Intent{}
+		in.Kind = Ask
+		in.Question = &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}
 	}
 	return in
 }
@@ -84,20 +87,17 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 // not understood: to take them for what is to be done would be a guess.
 func leftOver(text string) string {
 	t := theGrammar().Read(text)
-	for i := range t.Tokens {
-		if j := t.At("left-over", i); j > 0 {
-			return t.Cut(i, j)
-		}
+	if i := t.First(0, len(t.Tokens), "left-over"); i >= 0 {
+		return t.Cut(i, t.At("left-over", i))
 	}
 	return ""
 }
 
 // doubted asks whether the times are right though some words were not understood.
-func (in Intent) doubted(words string, note bool) Intent {
-	if note {
-		return Intent{}
-	}
-	in.Kind, in.Question = Ask, &Question{Missing: MissTime, Choices: in.Times, Text: when.Text{
+func (in Intent) doubted(words string) Intent {
+	all := in.Times[0]
+	all.And = in.Times[1:]
+	in.Kind, in.Question = Ask, &Question{Missing: MissTime, Choices: []when.Phrase{all}, Text: when.Text{
 		English: "I did not understand “" + words + "”. Is this right without it?",
 		Chinese: "“" + words + "”没看懂。不看这部分，这样对吗？",
 	}}
@@ -106,15 +106,14 @@ func (in Intent) doubted(words string, note bool) Intent {
 }
 
 // second reads what follows a clause that asks for none: 医生叫我按时吃药，每天八点提醒我.
-func second(t *grammar.Text, c Context, asked int) Intent {
-	for i := asked; i < len(t.Tokens); i++ {
-		if !t.Is(i, ",", "。", ";") {
+func (r request) second() Intent {
+	for i := r.asked; i < len(r.Tokens); i++ {
+		if !r.Is(i, ",", "。", ";") {
 			continue
 		}
-		rest := t.Cut(i+1, len(t.Tokens))
-		more := theGrammar().Read(rest)
-		if k := asks(more); k >= 0 {
-			if in := create(rest, more, c, k); in.Kind == Create {
+		rest := r.Cut(i+1, len(r.Tokens))
+		if more := newRequest(theGrammar().Read(rest), rest, r.c); more.asked >= 0 {
+			if in := more.create(); in.Kind == Create {
 				return in
 			}
 		}
@@ -123,125 +122,97 @@ func second(t *grammar.Text, c Context, asked int) Intent {
 }
 
 // untimed asks for the time that the words do not say.
-func (in Intent) untimed(t *grammar.Text, c Context, asked int, err error) Intent {
-	note := asked < 0 && !c.Command
+func (r request) untimed(timer bool, err error) Intent {
 	unsure, several := errors.AsType[*when.Ambiguous](err)
 	switch {
 	case several && len(unsure.Choices) == 0:
-		if note {
-			return Intent{}
-		}
-		return Intent{Kind: Ask, Timer: in.Timer, Question: &Question{Missing: MissSense, Text: unsure.Question}}
+		return Intent{Kind: Ask, Timer: timer, Question: &Question{Missing: MissSense, Text: unsure.Question}}
 	case several:
-		in.Text = unsure.Choices[0].Rest
-		if note && (!letters(in.Text) || !unsure.Choices[0].Exact) {
-			return Intent{}
-		}
-		return Intent{Kind: Ask, Text: in.Text, Timer: in.Timer, Question: &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}}
-	case note, errors.Is(err, when.ErrNone) && !c.Command && !sure(t, asked):
+		return Intent{Kind: Ask, Text: unsure.Choices[0].Rest, Timer: timer, Question: &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}}
+	case !errors.Is(err, when.ErrNone):
+		return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
+	case !r.c.Command && !r.sure():
 		return Intent{}
-	case errors.Is(err, when.ErrNone):
-		return Intent{Kind: Ask, Text: strings.TrimSpace(bare(t.Source)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
 	}
-	return Intent{Kind: Ask, Question: &Question{Missing: MissSense, Text: when.Explain(err)}}
+	text := ""
+	if p, err := when.Find("in 1 minute, "+r.Source, time.Unix(0, 0), nil); err == nil {
+		text = p.Rest
+	}
+	return Intent{Kind: Ask, Text: strings.TrimSpace(text), Timer: timer, Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
 }
 
 // found reads the times. Of several sentences the one that asks is enough when
 // it says all.
-func found(text string, t *grammar.Text, asked int, c Context) ([]when.Phrase, error) {
-	if asked >= 0 {
-		i, j := asked, asked
-		for i > 0 && !stops(t, i-1) && !t.Is(i-1, "so") {
-			i--
-		}
-		for j < len(t.Tokens) && !stops(t, j) {
-			j++
-		}
-		if i > 0 || j < len(t.Tokens) {
-			all, err := when.FindAll(t.Cut(i, j), c.Now, c.Zone)
-			if err == nil && all[0].Rest != "" && asks(theGrammar().Read(t.Cut(j, len(t.Tokens)))) < 0 {
-				return all, nil
-			}
+func (r request) found() ([]when.Phrase, error) {
+	i, j := r.asked, max(0, r.asked)
+	for i > 0 && !r.stops(i-1) && !r.Is(i-1, "so") {
+		i--
+	}
+	for j < len(r.Tokens) && !r.stops(j) {
+		j++
+	}
+	if i > 0 || i == 0 && j < len(r.Tokens) {
+		all, err := when.FindAll(r.Cut(i, j), r.c.Now, r.c.Zone)
+		if err == nil && all[0].Rest != "" && r.First(j, len(r.Tokens), "ask-verb", "zh-ask-verb") < 0 {
+			return all, nil
 		}
 	}
-	if t.Source == text {
-		return when.FindIn(t, c.Now, c.Zone)
+	if r.Source == r.said {
+		return when.FindIn(r.Text, r.c.Now, r.c.Zone)
 	}
-	return when.FindAll(text, c.Now, c.Zone)
+	return when.FindAll(r.said, r.c.Now, r.c.Zone)
 }
 
 // stops says that a sentence ends with the token.
-func stops(t *grammar.Text, i int) bool {
-	switch tok := t.Tokens[i]; tok.Text {
-	case "。", "！", "？", "!", "?":
+func (r request) stops(i int) bool {
+	switch tok := r.Tokens[i]; tok.Text {
+	case "。", "!", "?":
 		return true
 	case ".":
-		return i+1 == len(t.Tokens) || t.Tokens[i+1].Gap && (t.At("ask-verb", i+1) > 0 || t.Tokens[i-1].Kind != grammar.Number && len(t.Tokens[i-1].Text) > 1 && t.At("abbreviation", i-1) == 0)
+		return i+1 == len(r.Tokens) || r.Tokens[i+1].Gap && (r.At("ask-verb", i+1) > 0 || i > 0 && r.Tokens[i-1].Kind != grammar.Number && len(r.Tokens[i-1].Text) > 1 && r.At("abbreviation", i-1) == 0)
+	default:
+		return tok.Text[0] >= 0xf0 && i > 0 && i+1 < len(r.Tokens) // an emoji
 	}
-	return t.Tokens[i].Text[0] >= 0xf0 && i > 0 && i+1 < len(t.Tokens) // an emoji
-}
-
-// later says that the category stands at i or behind it.
-func later(t *grammar.Text, i int, name string) bool {
-	for ; i < len(t.Tokens); i++ {
-		if t.At(name, i) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // sure says that words ask for a reminder also without a time.
-func sure(t *grammar.Text, asked int) bool {
-	return later(t, asked, "zh-sure") || max(t.At("weak-ask", asked), t.At("zh-ask", asked)) == 0
-}
-
-func letters(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
-
-// bare is what a message without a time asks to be reminded of.
-func bare(text string) string {
-	p, err := when.Find("in 1 minute, "+text, time.Unix(0, 0), nil)
-	if err != nil {
-		return ""
-	}
-	return p.Rest
+func (r request) sure() bool {
+	return r.First(r.asked, len(r.Tokens), "zh-sure") >= 0 || r.Longest(r.asked, "weak-ask", "zh-ask") == 0
 }
 
 // refused says that words that ask for a reminder stand in a sentence that does
 // not: "he said remind me", "don't remind me".
-func refused(t *grammar.Text, asked int) bool {
-	for i := max(asked-2, 0); i <= asked || i < t.At("zh-ask", asked); i++ {
-		if t.At("no-object", i) > asked {
+func (r request) refused() bool {
+	for i := max(r.asked-2, 0); i <= r.asked || i < r.At("zh-ask", r.asked); i++ {
+		if r.At("no-object", i) > r.asked {
 			return true
 		}
 	}
-	if asked == 0 || onlyTimes(t, asked) || t.At("shift", 0) > 0 {
+	if r.asked == 0 || r.onlyTimes() || r.At("shift", 0) > 0 {
 		return false
 	}
-	if t.Tokens[asked].Kind == grammar.Han {
-		return told(t, asked)
+	if r.Tokens[r.asked].Kind == grammar.Han {
+		return r.told()
 	}
-	for i := range asked {
-		if t.At("refuses", i) > 0 && !clauseBetween(t, i, asked) {
-			return true
-		}
+	return r.First(r.since("sentence-end"), r.asked, "refuses") >= 0
+}
+
+// since is where what stands before the words that ask begins, behind the last
+// of a category.
+func (r request) since(category string) int {
+	i := r.asked
+	for i > 0 && r.At(category, i-1) == 0 {
+		i--
 	}
-	return false
+	return i
 }
 
 // leads says that the clause begins with the words that ask: nothing stands
 // before them in it but times and politeness.
-func leads(t *grammar.Text, asked int) bool {
-	for i := asked; i >= 0; i-- {
-		if i > 0 && t.At("clause-mark", i-1) != i && t.At("emoji", i-1) != i && t.At("polite", i) != asked && !(i == asked && spoken(t, i-1)) {
-			continue
-		}
-		j := i
-		for k := 1; j < asked && k > 0; {
-			k = max(t.At("run", j), t.At("order", j), t.At("joiner", j), t.At("clause-mark", j))
-			j = max(j, k)
-		}
-		if j >= asked {
+func (r request) leads() bool {
+	for i := r.asked; i >= 0; i-- {
+		begins := i == 0 || r.At("clause-mark", i-1) == i || r.At("polite", i) == r.asked || i == r.asked && r.spoken(i-1)
+		if begins && r.Across(i, r.asked, "run", "order", "joiner") {
 			return true
 		}
 	}
@@ -249,34 +220,14 @@ func leads(t *grammar.Text, asked int) bool {
 }
 
 // told says that somebody else reminds, or is not to: 我老婆每天都提醒我.
-func told(t *grammar.Text, asked int) bool {
-	only := func(i, j int) bool {
-		for ; i < j; i = max(i+1, t.At("run", i), t.At("zh-adverb", i)) {
-			if max(t.At("run", i), t.At("zh-polite", i), t.At("zh-adverb", i), t.At("joiner", i)) == 0 {
-				return false
-			}
-		}
-		return true
-	}
-	start := asked
-	for start > 0 && !(t.Tokens[start-1].Kind == grammar.Mark && strings.Contains(",;。!?", t.Tokens[start-1].Text)) {
-		start--
-	}
-	for i := range asked {
-		who, not := t.At("refuses", i), t.At("zh-not", i)
-		if t.At("zh-if", i) > 0 || i >= start && (who > 0 && who <= asked && only(start, i) && only(who, asked) || not > 0 && only(not, asked)) {
+func (r request) told() bool {
+	only := func(i, j int) bool { return r.Across(i, j, "run", "zh-adverb", "zh-polite", "joiner") }
+	start := r.since("clause-end")
+	for i := start; i < r.asked; i++ {
+		who, not := r.At("refuses", i), r.At("zh-not", i)
+		if who > 0 && who <= r.asked && only(start, i) && only(who, r.asked) || not > 0 && only(not, r.asked) {
 			return true
 		}
 	}
-	return false
-}
-
-// clauseBetween says that a sentence ends between two tokens.
-func clauseBetween(t *grammar.Text, i, j int) bool {
-	for ; i < j; i++ {
-		if t.Tokens[i].Kind == grammar.Mark && strings.ContainsAny(t.Tokens[i].Text, ".!;。！；") || t.Is(i, "so", "but") {
-			return true
-		}
-	}
-	return false
+	return r.First(0, r.asked, "zh-if") >= 0
 }

@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"magpie/cron/grammar"
@@ -16,37 +18,42 @@ type Known struct {
 // names finds known reminders in a message.
 type names struct {
 	known []Known
-	words [][]string // of each: its words, and its characters in rows
-	vague []map[string]bool
+	words []words // of each
+}
+
+// words are those of a reminder, and its characters in rows.
+type words struct {
+	rows  []string
+	vague map[string]bool // what tells little of it
+	clear int             // how many characters tell more
 }
 
 func newNames(known []Known) *names {
 	n := &names{known: known}
 	for _, k := range known {
 		t := theGrammar().Read(k.Text)
-		var all []string
-		vague, clear := map[string]bool{}, false
+		w := words{vague: map[string]bool{}}
 		for i, tok := range t.Tokens {
 			han := tok.Kind == grammar.Han
-			if !han && tok.Kind != grammar.Word || len(all) == grammar.MaxTokens/40 {
+			if !han && tok.Kind != grammar.Word || len(w.rows) == grammar.MaxTokens/40 {
 				continue
 			}
 			word := stem(t, i)
-			if han && i > 0 && t.Tokens[i-1].Kind == grammar.Han && len(all) > 0 {
-				all[len(all)-1] += word
+			if han && i > 0 && t.Tokens[i-1].Kind == grammar.Han && len(w.rows) > 0 {
+				w.rows[len(w.rows)-1] += word
 			} else {
-				all = append(all, word)
+				w.rows = append(w.rows, word)
 			}
 			if t.At("vague-word", i) > i {
-				vague[word] = true
+				w.vague[word] = true
 			} else {
-				clear = true
+				w.clear++
 			}
 		}
-		if !clear {
-			vague = nil // a name of nothing else: "call back"
+		if w.clear == 0 {
+			w.vague, w.clear = nil, len(t.Tokens) // a name of nothing else: "call back"
 		}
-		n.words, n.vague = append(n.words, all), append(n.vague, vague)
+		n.words = append(n.words, w)
 	}
 	return n
 }
@@ -73,11 +80,7 @@ func same(a, b string) bool {
 		if n > 0 && len(s) > 3 && s[0] == a[n-1] {
 			s = s[1:] // running
 		}
-		switch s {
-		case "", "s", "es", "e", "ed", "d", "ing":
-			return true
-		}
-		return false
+		return slices.Contains([]string{"", "s", "es", "e", "ed", "d", "ing"}, s)
 	}
 	return n >= 3 && ending(a[n:]) && ending(b[n:]) && b[n:] != "ing" // no meeting is meant by "let's meet"
 }
@@ -102,28 +105,22 @@ func (n *names) at(t *grammar.Text, i int, loose bool) mention {
 		return m
 	}
 	word := stem(t, i)
-	for k, words := range n.words {
-		for _, w := range words {
+	for k, w := range n.words {
+		for _, row := range w.rows {
 			tells, to := 0, i+1
 			switch {
 			case tok.Kind == grammar.Han:
-				if tells, to = n.row(t, i, k, w); tells == 0 {
-					continue
-				}
-			case same(word, w):
-				if tells = 4; n.vague[k][w] {
-					tells = 1
-				}
-			case loose && slip(word, w) && !n.vague[k][w]:
+				tells, to = w.longest(t, i, row)
+			case same(word, row) && w.vague[row]:
+				tells = 1
+			case same(word, row), loose && slip(word, row) && !w.vague[row]:
 				tells = 4
-			default:
-				continue
 			}
-			if to > m.to {
+			if tells > 0 && to > m.to {
 				m.to, m.of = to, map[int]int{}
 			}
-			if to == m.to && tells > m.of[k] {
-				m.of[k] = tells
+			if tells > 0 && to == m.to {
+				m.of[k] = max(tells, m.of[k])
 			}
 		}
 	}
@@ -131,13 +128,14 @@ func (n *names) at(t *grammar.Text, i int, loose bool) mention {
 	return m
 }
 
-// row finds the longest part of a row of characters that stands at i.
-func (n *names) row(t *grammar.Text, i, k int, row string) (tells, to int) {
+// longest finds the longest part of a row of characters that stands at i, and
+// how much it tells.
+func (w words) longest(t *grammar.Text, i int, row string) (tells, to int) {
 	rest := []rune(row)
 	for from := range rest {
 		j, clear := i, 0
 		for j < len(t.Tokens) && j-i < len(rest)-from && t.Tokens[j].Text == string(rest[from+j-i]) {
-			if !n.vague[k][t.Tokens[j].Text] {
+			if !w.vague[t.Tokens[j].Text] {
 				clear++
 			}
 			j++
@@ -146,36 +144,22 @@ func (n *names) row(t *grammar.Text, i, k int, row string) (tells, to int) {
 			tells, to = 2*clear+min(j-i, 2)-1, j
 		}
 	}
-	if to == i+1 && n.vague[k][t.Tokens[i].Text] {
+	switch {
+	case to > i+1:
+		return max(tells, 2), to
+	case to > i && w.vague[t.Tokens[i].Text]:
 		return 1, to
-	} else if to == i+1 && strings.Count(row, t.Tokens[i].Text) < 2 && n.clear(k) > 1 {
+	case to > i && strings.Count(row, t.Tokens[i].Text) < 2 && w.clear > 1:
 		return 0, 0 // one character of many
 	}
-	return max(tells, 1+b2i(to > i+1)), to
-}
-
-func b2i(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-// clear is how many characters of a name tell which one it is.
-func (n *names) clear(k int) (count int) {
-	for _, w := range n.words[k] {
-		for _, r := range w {
-			count += b2i(!n.vague[k][string(r)])
-		}
-	}
-	return count
+	return tells, to
 }
 
 // meant are the reminders that mentions name: those that are told best, and
 // others of which something else is told. unsure are several that are told
 // equally well.
 func (n *names) meant(all []mention) (meant []int, unsure bool) {
-	for {
+	for all = slices.Clone(all); ; {
 		score, best := map[int]int{}, 0
 		for _, m := range all {
 			for k, tells := range m.of {
@@ -183,25 +167,15 @@ func (n *names) meant(all []mention) (meant []int, unsure bool) {
 				best = max(best, score[k])
 			}
 		}
-		var found []int
-		for k := range n.known {
-			if score[k] == best {
-				found = append(found, k)
-			}
-		}
 		if best < 2 {
 			return meant, false
 		}
+		maps.DeleteFunc(score, func(_, tells int) bool { return tells < best })
+		found := slices.Sorted(maps.Keys(score))
 		if len(found) > 1 {
 			return found, true
 		}
 		meant = append(meant, found[0])
-		var rest []mention
-		for _, m := range all {
-			if m.of[found[0]] == 0 {
-				rest = append(rest, m)
-			}
-		}
-		all = rest
+		all = slices.DeleteFunc(all, func(m mention) bool { return m.of[found[0]] > 0 })
 	}
 }

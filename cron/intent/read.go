@@ -2,6 +2,7 @@ package intent
 
 import (
 	"embed"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,7 +14,7 @@ import (
 var tables embed.FS
 
 var theGrammar = sync.OnceValue(func() *grammar.Grammar {
-	g, err := grammar.New(when.Grammar(), grammar.Source{Tables: tables, Actions: actions()})
+	g, err := grammar.New(when.Grammar(), grammar.Source{Tables: tables, Readers: readers, Actions: actions})
 	if err != nil {
 		panic("cron/intent: " + err.Error()) // TestGrammar
 	}
@@ -24,36 +25,69 @@ var theGrammar = sync.OnceValue(func() *grammar.Grammar {
 // people say such things in a few words.
 const maxWords = 60
 
+// request is a message as one that may ask for a new reminder.
+type request struct {
+	*grammar.Text // without politeness around it
+	said          string
+	c             Context
+	asked         int // where it asks for one; -1 where it does not
+}
+
 // Read says what a message wants.
 func Read(text string, c Context) Intent {
 	text = recast(text)
-	t := trimmed(text)
-	if len(t.Tokens) == 0 {
+	r := newRequest(trimmed(text), text, c)
+	if len(r.Tokens) == 0 {
 		return Intent{}
 	}
-	asked := asks(t)
-	if !c.Command && len(t.Tokens) <= maxWords {
-		if in, ok := frames(text, t, c, asked); ok {
+	if !c.Command && len(r.Tokens) <= maxWords {
+		if in, ok := r.known(); ok {
 			return in
 		}
 	}
-	return fresh(text, t, c, asked)
+	return r.fresh()
+}
+
+func newRequest(t *grammar.Text, said string, c Context) request {
+	return request{t, said, c, t.First(0, len(t.Tokens), "ask-verb", "zh-ask-verb")}
+}
+
+// known tries what is not a new reminder.
+func (r request) known() (Intent, bool) {
+	s := newSense(theGrammar().Read(r.said), r.c, r.asked >= 0)
+	all := s.all()
+	if r.At("none", 0) > 0 && !all.op("undo") && s.marks[0].kind != "it" {
+		return Intent{}, true
+	}
+	in, ok := s.decide()
+	if !ok {
+		return Intent{}, r.tells() || all.is("no-note")
+	}
+	if moves := in.Op == Move && all.is("moves"); !moves && r.unsure(in) && !all.is("certain") {
+		if made := r.fresh(); made.Kind == Create {
+			return made, true
+		}
+		if in.Maybe && r.tells() {
+			return Intent{}, true
+		}
+	}
+	return in, true
 }
 
 // recast says "set a dentist reminder" and 设个交水费的提醒 as "remind me": what is to
 // be done stands inside of the words that ask, which no table can say.
 func recast(text string) string {
-	t := theGrammar().Read(text)
-	for i := range t.Tokens {
-		if i > 0 && t.At("clause-mark", i-1) != i && !onlyTimes(t, i) {
+	r := newRequest(theGrammar().Read(text), text, Context{})
+	for i := range r.Tokens {
+		if r.asked = i; i > 0 && r.At("clause-mark", i-1) != i && !r.onlyTimes() {
 			continue
 		}
-		from, ask, noun := t.At("make-one", i), "remind me ", "made-one"
+		from, ask, noun := r.At("make-one", i), "remind me ", "made-one"
 		if from == 0 {
-			from, ask, noun = t.At("zh-make-one", i), "提醒我", "zh-made-one"
+			from, ask, noun = r.At("zh-make-one", i), "提醒我", "zh-made-one"
 		}
-		if to := inside(t, noun, from); from > 0 && to > from && t.At("made-for", t.At(noun, to)) == 0 {
-			return text[:t.Tokens[i].From] + ask + t.Cut(from, to) + strings.TrimPrefix(text[t.Tokens[t.At(noun, to)-1].To:], "吗")
+		if to := r.inside(noun, from); from > 0 && to > from && r.At("made-for", r.At(noun, to)) == 0 {
+			return text[:r.Tokens[i].From] + ask + r.Cut(from, to) + strings.TrimPrefix(text[r.Tokens[r.At(noun, to)-1].To:], "吗")
 		}
 	}
 	return text
@@ -61,31 +95,43 @@ func recast(text string) string {
 
 // inside is where the category stands behind i, with something of its own
 // between; 0 without it.
-func inside(t *grammar.Text, category string, i int) int {
+func (r request) inside(category string, i int) int {
 	own := false
-	for j := i; j < min(i+16, len(t.Tokens)); j++ {
-		if t.At(category, j) > 0 && own {
+	for j := i; j < min(i+16, len(r.Tokens)); j++ {
+		if r.At(category, j) > 0 && own {
 			return j
 		}
-		if t.Tokens[j].Kind == grammar.Mark && !t.Is(j, "-", "'") || t.At("vague-one", j) > 0 {
+		if r.Tokens[j].Kind == grammar.Mark && !r.Is(j, "-", "'") || r.At("vague-one", j) > 0 {
 			return 0
 		}
-		own = own || !spoken(t, j) && t.At("plain-one", j) == 0
+		own = own || !r.spoken(j) && r.At("plain-one", j) == 0
 	}
 	return 0
 }
 
-// stated says that a message tells something and asks for nothing.
-func stated(t *grammar.Text, asked int) bool {
-	return t.At("wish", 0) == 0 && (t.At("chat", 0) > 0 || t.At("past-statement", 0) > 0 || t.At("statement", 0) > 0) && (asked < 0 || !leads(t, asked) || t.Tokens[asked].Kind == grammar.Han && !onlyTimes(t, asked) && !strings.ContainsAny(t.Cut(0, asked), "，,。！!；"))
+// unsure says that a change may be a note of something to do: "pull the brisket
+// in 75 min".
+func (r request) unsure(in Intent) bool {
+	if slices.ContainsFunc(r.Tokens, func(t grammar.Token) bool { return t.Kind == grammar.Han }) {
+		return false
+	}
+	return in.Kind == Query && r.asked >= 0 || in.Kind == Change && in.Ref.ID == "" && !in.Ref.One && (in.Maybe || in.Op == Remove && r.asked > 0 || r.At("everyday", r.At("wish", 0)) > 0)
+}
+
+// tells says that the message tells something and asks for nothing.
+func (r request) tells() bool {
+	if r.At("wish", 0) > 0 || r.Longest(0, "chat", "past-statement", "statement") == 0 {
+		return false
+	}
+	return r.asked < 0 || !r.leads() || r.Tokens[r.asked].Kind == grammar.Han && !r.onlyTimes() && !strings.ContainsAny(r.Cut(0, r.asked), "，,。！!；")
 }
 
 // fresh reads a new reminder, where the words may be of one.
-func fresh(text string, t *grammar.Text, c Context, asked int) Intent {
-	if !c.Command && asked < 0 && (!noted(t) || strings.ContainsAny(text, "?？吗呢\"“")) {
+func (r request) fresh() Intent {
+	if !r.c.Command && r.asked < 0 && (!r.notes() || strings.ContainsAny(r.said, "?？吗呢\"“")) {
 		return Intent{}
 	}
-	return create(text, t, c, asked)
+	return r.create()
 }
 
 // trimmed is the text without politeness and marks around it.
@@ -93,11 +139,11 @@ func trimmed(text string) *grammar.Text {
 	t := theGrammar().Read(text)
 	i, j := 0, len(t.Tokens)
 	for i < j {
-		k := max(t.At("polite", i), t.At("zh-polite", i))
+		k := t.Longest(i, "polite", "zh-polite")
 		switch {
 		case t.Tokens[i].Kind == grammar.Mark && !strings.ContainsAny(t.Tokens[i].Text, `"“#/@*+`):
 			i++
-		case k > i && k < j && t.At("ask-verb", i) < k && t.At("zh-ask-verb", i) < k && t.At("keep", i) == 0:
+		case k > i && k < j && t.Longest(i, "ask-verb", "zh-ask-verb") < k && t.At("keep", i) == 0:
 			i = k
 		default:
 			if end := ended(t, i, j); i > 0 || end < j {
@@ -120,71 +166,14 @@ func ended(t *grammar.Text, i, j int) int {
 	return j
 }
 
-// asks is where a message asks for a reminder; -1 where it does not. What stands
-// before must be a time, politeness or a sentence of its own.
-func asks(t *grammar.Text) int {
-	for i := range t.Tokens {
-		if max(t.At("ask-verb", i), t.At("zh-ask-verb", i)) > 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// frames tries what is not a new reminder.
-func frames(text string, t *grammar.Text, c Context, asked int) (Intent, bool) {
-	s := newSense(theGrammar().Read(text), c)
-	if t.At("none", 0) > 0 && !s.all().op("undo") && s.marks[0].kind != "it" {
-		return Intent{}, true
-	}
-	if in, ok := s.decide(asked >= 0); ok {
-		if all := s.all(); in.unsure(t, asked) && !all.sure() && !all.refuses() && !(in.Op == Move && (all.op("move", "later", "earlier", "edit") || all.sets())) {
-			if made := fresh(text, t, c, asked); made.Kind == Create {
-				return made, true
-			}
-			if in.Maybe && stated(t, asked) {
-				return Intent{}, true
-			}
-		}
-		return in, true
-	}
-	return Intent{}, stated(t, asked) || s.all().refuses() || s.all().sure() && (!s.all().has(remind) || s.At("把", 0) > 0)
-}
-
-// sets says that the words begin with "set the" and say a reminder's new time.
-func (s some) sets() bool {
-	i := s.index("op", "set")
-	return i >= 0 && (s.has("noun") && s.has("to") || s.shifted()) && s.At("definite", s.marks[i].to) > 0
-}
-
-// refuses says that a message begins with that no reminder is wanted.
-func (s some) refuses() bool {
-	for i, m := range s.marks {
-		if m.kind == fill || m.kind == clock {
-			continue
-		}
-		kind, _ := s.next(i)
-		return m.kind == "not" && m.arg == "" && (kind == remind || kind == "noun" || kind == "need")
-	}
-	return false
-}
-
-// onlyTimes says that nothing stands before i but a time and politeness.
-func onlyTimes(t *grammar.Text, i int) bool {
-	for j := 0; j < i; {
-		k := max(t.At("run", j), t.At("order", j), t.At("joiner", j))
-		if k == 0 && t.Tokens[j].Kind != grammar.Mark {
-			return false
-		}
-		j = max(k, j+1)
-	}
-	return true
-}
+// onlyTimes says that nothing stands before the words that ask but a time and
+// politeness.
+func (r request) onlyTimes() bool { return r.Across(0, r.asked, "run", "order", "joiner", "mark") }
 
 // spoken says that the token belongs to a time.
-func spoken(t *grammar.Text, j int) bool {
+func (r request) spoken(j int) bool {
 	for i := max(0, j-8); i <= j; i++ {
-		if t.At("run", i) > j {
+		if r.At("run", i) > j {
 			return true
 		}
 	}

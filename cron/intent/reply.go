@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -29,37 +30,16 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		made.Times, made.Text = in.Times, text(answer)
 		return made, made.Text != ""
 	}
-	if p, ok := chosen(t, in.Question.Choices); ok {
+	if p, ok := chosen(t, in.Question.Choices, c); ok {
 		made.Times = p.All()
 		return complete(made), true
 	}
 	all, err := when.FindAll(answer, c.Now, c.Zone)
 	if err != nil || all[0].Rest != "" && made.Text != "" && !strings.Contains(said, all[0].Rest) {
-		if p, ok := refined(t, in.Question.Choices, c); ok {
-			made.Times = p.All()
-			return complete(made), true
-		}
 		return Intent{}, false
 	}
-	if len(in.Question.Choices) > 0 {
-		if p, ok := refined(t, in.Question.Choices, c); ok {
-			all = p.All()
-		}
-	}
-	made.Times = all
-	if made.Text == "" {
-		made.Text = all[0].Rest
-	}
+	made.Times, made.Text = all, cmp.Or(made.Text, all[0].Rest)
 	return complete(made), true
-}
-
-// complete asks for the text of a reminder that has none yet.
-func complete(in Intent) Intent {
-	if in.Text == "" && !in.Timer {
-		in.Kind = Ask
-		in.Question = &Question{Missing: MissText, Text: when.Text{English: "What shall I remind you of?", Chinese: "要提醒你什么？"}}
-	}
-	return in
 }
 
 // text is what an answer says to be reminded of: "to call Bob", 给老王打电话.
@@ -72,58 +52,35 @@ func text(answer string) string {
 	return t.Cut(i, len(t.Tokens))
 }
 
-// chosen is the choice that the words name by its place: "2", "the first one",
-// 第二个, 后面那个.
-func chosen(t *grammar.Text, choices []when.Phrase) (when.Phrase, bool) {
-	v, j := t.Match("choice", 0)
-	if j == 0 || len(choices) == 0 {
-		return when.Phrase{}, false
-	}
-	n := v.(int)
-	if n < 0 {
-		n += len(choices) + 1
-	}
-	if n < 1 || n > len(choices) {
-		return when.Phrase{}, false
-	}
-	return choices[n-1], true
-}
-
-// refined is the one choice that fits what the words say of it: "pm", "in the
-// evening", "tomorrow", "the 20:00 one".
-func refined(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
-	var fit []when.Phrase
+// chosen is the one choice that the words name by its place, or that fits what
+// they say of it: "2", 第二个, "pm", "in the evening", "the 20:00 one".
+func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
+	place, _ := t.Match("choice", 0)
+	n, _ := place.(int)
 	half, _ := t.Match("half", 0)
-	for _, p := range choices {
-		at := first(p, c)
-		if at.IsZero() {
-			continue
-		}
-		switch half {
-		case "am":
-			if at.Hour() < 12 {
-				fit = append(fit, p)
-			}
-		case "pm":
-			if at.Hour() >= 12 {
-				fit = append(fit, p)
-			}
+	var fit []when.Phrase
+	for i, p := range choices {
+		at, fits := first(p, c), false
+		switch {
+		case n != 0 && n <= len(choices):
+			fits = n == i+1 || n == i-len(choices)
+		case at.IsZero():
+		case half == "am":
+			fits = at.Hour() < 12
+		case half == "pm":
+			fits = at.Hour() >= 12
 		default:
-			if fits(t.Source, p, at, c) {
-				fit = append(fit, p)
-			}
+			q, err := when.Moved(t.Source, when.Phrase{At: at, Zone: c.Zone}, at, c.Now)
+			fits = err == nil && q.At.Equal(at)
+		}
+		if fits {
+			fit = append(fit, p)
 		}
 	}
 	if len(fit) != 1 {
 		return when.Phrase{}, false
 	}
 	return fit[0], true
-}
-
-// fits says that the words name the hour or the day of a choice.
-func fits(words string, p when.Phrase, at time.Time, c Context) bool {
-	q, err := when.Moved(words, when.Phrase{At: at, Zone: c.Zone}, at, c.Now)
-	return err == nil && q.At.Equal(at)
 }
 
 // first is when a phrase comes first.

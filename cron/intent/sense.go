@@ -11,7 +11,7 @@ import (
 
 // The kinds of marks, besides those that the table of signs names.
 const (
-	unknown = "?"
+	unknown = "unknown"
 	fill    = "fill"
 	name    = "name"   // of a reminder
 	place   = "place"  // a number of the list
@@ -32,21 +32,16 @@ type mark struct {
 type sense struct {
 	*grammar.Text
 	c     Context
+	rules rulebook
 	names *names
 	marks []mark
 	asks  bool // it ends as a question
+	asked bool // it asks for a reminder
 }
 
-// sign makes the value of a line of the table of signs.
-func sign(a grammar.Args) any { return mark{kind: a.Word(0), arg: a.Word(1)} }
-
-func newSense(t *grammar.Text, c Context) *sense {
-	s := &sense{Text: t, c: c, names: newNames(nil)}
-	for i := range t.Tokens { // and thanks may follow
-		if j := s.At("question", i); j > 0 && (j == len(t.Tokens) || t.Tokens[j].Kind == grammar.Mark || s.At("particle", j) > 0 || s.At("polite-end", j) > 0) {
-			s.asks = true
-		}
-	}
+func newSense(t *grammar.Text, c Context, asked bool) *sense {
+	s := &sense{Text: t, c: c, rules: rules(), names: newNames(nil), asked: asked}
+	s.asks = s.First(0, len(s.Tokens), "end-of-question") >= 0
 	s.label(false)
 	if c.Known != nil && (len(s.Tokens) < 10 || slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != unknown })) {
 		s.names = newNames(c.Known())
@@ -61,8 +56,7 @@ func newSense(t *grammar.Text, c Context) *sense {
 func (s *sense) all() some { return some{s, s.marks} }
 
 // label marks all tokens: in a question "from monday to friday" is a time.
-// Words that tell little of a name count only beside
-// others of the same one.
+// Words that tell little of a name count only beside others of the same one.
 func (s *sense) label(asks bool) {
 	s.marks = nil
 	told := map[int]bool{}
@@ -80,19 +74,14 @@ func (s *sense) label(asks bool) {
 	}
 }
 
-// onlyFill says that nothing has been said yet.
-func (s *sense) onlyFill() bool {
-	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != stop && m.kind != "it" })
-}
-
 // strange says that a token is in no table.
-func (s *sense) strange(i int) bool { return s.At("sign", i) == 0 && s.At("filler", i) == 0 }
+func (s *sense) strange(i int) bool { return s.Longest(i, "sign", "filler") == 0 }
 
 // mark is the longest of what can stand at i.
 func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	best := mark{kind: unknown, from: i, to: i + 1}
 	if t := s.Tokens[i]; t.Kind == grammar.Mark && (strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0) {
-		best.kind = stop
+		best.kind, best.arg = stop, t.Text
 	} else if t.Kind == grammar.Mark {
 		best.kind = fill
 	}
@@ -114,19 +103,24 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 
 // readings is what can stand at i. Of equally long ones the first counts.
 func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
-	add := func(kind, arg string, value any, to int) {
-		if to > i {
-			all = append(all, mark{kind: kind, arg: arg, value: value, to: to})
+	add := func(m mark, to int) {
+		if m.to = to; to > i {
+			all = append(all, m)
 		}
+	}
+	match := func(kind, category string) {
+		v, to := s.Match(category, i)
+		m, signed := v.(mark)
+		if !signed {
+			m = mark{kind: kind, value: v}
+		}
+		add(m, to)
 	}
 	last := mark{}
 	if len(s.marks) > 0 {
 		last = s.marks[len(s.marks)-1]
 	}
-	if v, j := s.Match("delta", i); j > 0 {
-		d := v.(delta)
-		add(length, map[int]string{1: "later", -1: "earlier", 0: "again"}[d.sign], d.Span, j)
-	}
+	match(length, "delta")
 	time := 0
 	if last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not" {
 		time = s.At("when", i)
@@ -134,42 +128,37 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 			time = k
 		}
 	}
-	sign, signed := s.Match("sign", i)
-	if signed == 0 {
-		add(clock, "", nil, time) // "to noon", whatever is called so
+	if s.At("sign", i) == 0 {
+		add(mark{kind: clock}, time) // "to noon", whatever is called so
 	}
 	m := s.names.at(s.Text, i, s.strange(i))
 	maps.DeleteFunc(m.of, func(k, tells int) bool { return tells == 1 && !told[k] })
 	if len(m.of) > 0 {
-		add(name, "", m, m.to)
+		add(mark{kind: name, value: m}, m.to)
 	}
-	v, j := s.Match("place", i)
-	add(place, "", v, j)
-	if v, j := s.Match("号", i); j > 0 && !asks && (s.onlyFill() || last.kind == "op") && s.At("moment", j) == 0 {
-		add(place, "", v, j) // 删掉4号, and not a date
+	match(place, "place")
+	if !asks && (s.all().only([]string{stop, "it"}) || last.kind == "op") && s.At("moment", s.At("号", i)) == 0 {
+		match(place, "号") // 删掉4号, and not a date
 	}
-	if signed > 0 {
-		add(sign.(mark).kind, sign.(mark).arg, nil, signed)
-	}
-	add(remind, "", nil, s.At("remind", i))
-	add(remind, "order", nil, s.order(i))
-	add(clock, "", nil, time)
-	v, j = s.Match("span", i)
-	add(length, "", v, j)
-	add(clock, "", nil, max(s.At("moment", i), s.At("days", i)))
+	match("", "sign")
+	match(remind, "remind")
+	add(mark{kind: remind, arg: "order"}, s.order(i))
+	add(mark{kind: clock}, time)
+	match(length, "span")
+	add(mark{kind: clock}, s.Longest(i, "moment", "days"))
 	if asks {
-		add(clock, "", nil, s.At("range", i))
+		match(clock, "range")
 	}
-	add(fill, "", nil, s.At("filler", i))
+	match(fill, "filler")
 	return all
 }
 
 // order is where words end that ask for a reminder without "remind me".
 func (s *sense) order(i int) int {
-	if s.At("not-order", i) > 0 || s.At("remind", i) > 0 {
+	if s.Longest(i, "not-order", "remind") > 0 {
 		return 0
 	}
-	return max(s.At("ask-verb", i), s.At("zh-ask-verb", i))
+	return s.Longest(i, "ask-verb", "zh-ask-verb")
 }
 
 // some are marks of a message, all of it or a clause.
@@ -196,6 +185,21 @@ func (s some) op(args ...string) bool {
 	return false
 }
 
+// only says that nothing is said but marks of some kinds.
+func (s some) only(kinds []string) bool {
+	return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && !slices.Contains(kinds, m.kind) })
+}
+
+// no says that "don't", or else "any more", stands before one of some kinds.
+func (s some) no(kinds []string) bool {
+	i := s.index("not", "")
+	if i < 0 {
+		i = s.index("no-more")
+	}
+	kind, _ := s.next(i)
+	return i >= 0 && slices.Contains(kinds, kind)
+}
+
 // denied says that a "don't" stands right before the i-th mark.
 func (s some) denied(i int) bool {
 	for i--; i >= 0 && slices.Contains([]string{fill, "already", "to"}, s.marks[i].kind); i-- {
@@ -213,26 +217,32 @@ func (s some) next(i int) (kind string, at int) {
 	return "", i
 }
 
+// before is the kind of what stands before the i-th mark.
+func (s some) before(i int) string {
+	for i--; i >= 0; i-- {
+		if s.marks[i].kind != fill {
+			return s.marks[i].kind
+		}
+	}
+	return ""
+}
+
+// part are the marks from i up to j.
+func (s some) part(i, j int) some { return some{s.sense, s.marks[i:j]} }
+
 // unknown are the rows of tokens that are not understood.
 func (s some) unknown() (all []grammar.Part) {
-	open := false
-	for i, m := range s.marks {
-		if m.kind != unknown && (!open || m.kind != fill) {
-			open = false
+	last := ""
+	for _, m := range s.marks {
+		switch {
+		case m.kind == fill:
 			continue
-		}
-		if m.kind == fill {
-			if k, _ := s.next(i); k != unknown {
-				open = false
-			}
-			continue
-		}
-		if open {
+		case m.kind == unknown && last == unknown:
 			all[len(all)-1].To = m.to
-		} else {
+		case m.kind == unknown:
 			all = append(all, grammar.Part{From: m.from, To: m.to})
 		}
-		open = true
+		last = m.kind
 	}
 	return all
 }

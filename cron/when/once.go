@@ -129,9 +129,14 @@ func (b *bag) moments(days []calendar.Date) (answer, error) {
 	if !said && days[0] == now {
 		return b.later(days[0])
 	}
+	if days[0] == now && len(days) == 1 {
+		return answer{question: passedToday, open: true}.at(b.on(now.Add(1), false)...), nil
+	}
 	times := b.on(days[0], false)
 	return answer{}, fmt.Errorf("%w: %s", ErrPast, Moment(times[len(times)-1], "en"))
 }
+
+var passedToday = Text{"That hour has passed today. Tomorrow?", "今天这个时间已经过了。是明天吗？"}
 
 // lately asks about a date without a year that has just passed: nobody who says
 // "november 22" the day after is sure to mean the next year.
@@ -168,7 +173,7 @@ func (b *bag) nextClock() (answer, error) {
 	}
 	a := b.hourQuestion()
 	if passed := calendar.On(all[0]) != today && len(hours) == 1 && hours[0] >= 5 && hours[0] < 24 && hours[0] < b.now.Hour()+1 && b.now.Hour() < 20; passed && is {
-		a.question, a.open = Text{"That hour has passed today. Tomorrow?", "今天这个时间已经过了。是明天吗？"}, true
+		a.question, a.open = passedToday, true
 	}
 	return a.at(all...), nil
 }

@@ -137,6 +137,10 @@ func partDays(p calendar.Part) Text {
 			week = Text{"weekend", "周末"}
 		}
 		return Text{"every %s", "每%s"}.with(week)
+	case len(p.Byweekday) > 0 && len(p.Bysetpos) == 1:
+		return Text{"on the %s %s of %s", "%[3]s%[1]s个%[2]s"}.with(nthWords(p.Bysetpos[0]), anyOf(p.Byweekday), every)
+	case len(p.Byweekday) > 0 && len(p.Bymonth) > 0:
+		return Text{"every year on the %s of %s", "每年%[2]s%[1]s"}.with(week, months)
 	case len(p.Byweekday) > 0 && p.Freq == calendar.Monthly:
 		return Text{"on the %s of %s", "%[2]s%[1]s"}.with(week, every)
 	case len(p.Byweekday) > 0:
@@ -144,7 +148,7 @@ func partDays(p calendar.Part) Text {
 	case len(p.Bymonth) == 1 && len(p.Bymonthday) == 1 && p.Bymonthday[0] > 0 && p.Freq == calendar.Yearly:
 		return Text{"%s on %s %d", "%s%s%d日"}.with(every, months, p.Bymonthday[0])
 	case len(p.Bymonth) > 0 && len(p.Bymonthday) > 0:
-		return Text{"%s on the %s of %s", "%[1]s%[3]s%[2]s"}.with(every, days, months)
+		return Text{"every year on the %s of %s", "每年%[2]s%[1]s"}.with(days, months)
 	case len(p.Bymonthday) == 1 && p.Bymonthday[0] > 28 && p.Interval <= 1:
 		return Text{"on the %s of every month that has one", "有%[1]s的月份每月%[1]s"}.with(days)
 	case len(p.Bymonthday) > 0:
@@ -166,6 +170,17 @@ func weekdayWords(w calendar.Weekday) Text {
 		return Text{name.English, "周" + name.Chinese}
 	}
 	return Text{"%s %s", "%s个周%s"}.with(nthWords(w.N()), name)
+}
+
+// anyOf is one of several days of the week.
+func anyOf(week []calendar.Weekday) Text {
+	switch {
+	case slices.Equal(week, calendar.Week[1:6]):
+		return Text{"weekday", "工作日（周一到周五）"}
+	case len(week) == 2 && slices.Contains(week, calendar.Week[6]) && slices.Contains(week, calendar.Week[0]):
+		return Text{"day of the weekend", "周末的日子"}
+	}
+	return listOf(week, weekdayWords)
 }
 
 func nthWords(n int) Text {

@@ -1,0 +1,172 @@
+package intent
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"magpie/cron/grammar"
+	"magpie/cron/when"
+)
+
+// ruleTable says itself how it is written.
+//
+//go:embed tables/wishes.rules
+var ruleTable string
+
+// rulebook is the lines of the table of rules by their names.
+type rulebook map[string][]rule
+
+type rule struct {
+	all  []condition
+	then []string
+}
+
+// condition is what marks must be like.
+type condition func(s some) bool
+
+var rules = sync.OnceValue(func() rulebook {
+	book, name := rulebook{}, ""
+	for line := range strings.Lines(ruleTable) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] != ' ':
+			name = strings.TrimSuffix(line, ":")
+		default:
+			patterns, then, _ := strings.Cut(line, " = ")
+			for pattern := range strings.SplitSeq(patterns, " | ") {
+				r := rule{then: strings.Fields(then)}
+				for text := range strings.FieldsSeq(pattern) {
+					r.all = append(r.all, book.condition(text))
+				}
+				book[name] = append(book[name], r)
+			}
+		}
+	}
+	return book
+})
+
+// first is what stands behind the first line of a name that holds.
+func (book rulebook) first(name string, s some) (then []string, ok bool) {
+	for _, r := range book[name] {
+		if !slices.ContainsFunc(r.all, func(holds condition) bool { return !holds(s) }) {
+			return r.then, true
+		}
+	}
+	return nil, false
+}
+
+// is says that a line of the name holds.
+func (s some) is(name string) bool {
+	_, ok := s.rules.first(name, s)
+	return ok
+}
+
+// condition reads one of the conditions of a line.
+func (book rulebook) condition(text string) condition {
+	if one, other, ok := strings.Cut(text, "/"); ok {
+		a, b := book.condition(one), book.condition(other)
+		return func(s some) bool { return a(s) || b(s) }
+	}
+	if denied, ok := strings.CutPrefix(text, "!"); ok {
+		a := book.condition(denied)
+		return func(s some) bool { return !a(s) }
+	}
+	if name, ok := strings.CutPrefix(text, "<"); ok {
+		name = strings.TrimSuffix(name, ">")
+		if facts[name] != nil {
+			return facts[name]
+		}
+		return func(s some) bool {
+			_, ok := book.first(name, s)
+			return ok
+		}
+	}
+	if one, other, ok := strings.Cut(text, ".."); ok {
+		a, b := selected(one), selected(other)
+		return func(s some) bool { return s.find(a) >= 0 && s.find(a) < s.find(b) }
+	}
+	if one, other, ok := strings.Cut(text, "+"); ok {
+		a, b := selected(one), selected(other)
+		return func(s some) bool {
+			i := s.find(a)
+			_, k := s.next(i)
+			return i >= 0 && k < len(s.marks) && b.means(s, s.marks[k])
+		}
+	}
+	switch a := selected(text); a.kind {
+	case "do":
+		return func(s some) bool { return s.op(a.args...) }
+	case "denied":
+		return func(s some) bool { return s.denied(s.index("op", a.args...)) }
+	case "no":
+		return func(s some) bool { return s.no(a.args) }
+	case "only":
+		return func(s some) bool { return s.only(a.args) }
+	default:
+		return func(s some) bool { return s.find(a) >= 0 }
+	}
+}
+
+// selector means marks.
+type selector struct {
+	place    string // where they stand: "^", "$", or anywhere
+	kind     string
+	args     []string // any when it is nil
+	category string
+}
+
+func selected(text string) selector {
+	kind := strings.TrimLeft(text, "^$")
+	a := selector{place: text[:len(text)-len(kind)]}
+	kind, a.category, _ = strings.Cut(kind, "@")
+	kind, args, limited := strings.Cut(kind, ":")
+	if a.kind = kind; limited {
+		a.args = strings.Split(args, ",")
+	}
+	return a
+}
+
+func (a selector) means(s some, m mark) bool {
+	return m.kind == a.kind && (a.args == nil || slices.Contains(a.args, m.arg)) && (a.category == "" || s.At(a.category, m.from) == m.to)
+}
+
+// find is the first mark that is meant, -1 without one.
+func (s some) find(a selector) int {
+	for i, m := range s.marks {
+		after, _ := s.next(i)
+		if a.means(s, m) && (a.place != "^" || s.before(i) == "") && (a.place != "$" || after == "") {
+			return i
+		}
+	}
+	return -1
+}
+
+// facts are what the rules cannot say.
+var facts = map[string]condition{
+	"asked":       func(s some) bool { return s.asked },
+	"question":    func(s some) bool { return s.asks },
+	"next-one":    func(s some) bool { return s.At("next-one", 0) >= len(s.Tokens)-1 },
+	"one-unknown": func(s some) bool { return len(s.unknown()) == 1 },
+	"one":         func(s some) bool { return s.one() != "" },
+	"time":        func(s some) bool { return s.target() != "" },
+	"text":        func(s some) bool { text, _ := s.text(); return text != "" },
+	"span":        func(s some) bool { return s.span() != when.Span{} },
+	"mine": func(s some) bool {
+		return !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == fill && s.At("my", m.from) == 0 })
+	},
+	"whole": func(s some) bool { return len(s.marks) == len(s.sense.marks) },
+	"repeats": func(s some) bool {
+		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.comesAgain(m.from) })
+	},
+	"past":     func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
+	"has-done": func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
+	"definite": func(s some) bool { return s.At("definite", s.marks[max(0, s.index("op", "set"))].to) > 0 },
+	"short":    func(s some) bool { return s.has("noun") && len(s.marks) < 5 },
+	"把":        func(s some) bool { return s.At("把", 0) > 0 },
+	"corrects": func(s some) bool { return s.all().has("correct") },
+	"han":      func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
+	"brief":    func(s some) bool { return len(s.clauses()) < 3 },
+}
