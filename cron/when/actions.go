@@ -3,6 +3,7 @@ package when
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"magpie/cron/grammar"
 )
@@ -11,18 +12,15 @@ import (
 // are those behind the = of a line.
 func actions() map[string]grammar.Action {
 	all := map[string]grammar.Action{
-		"key":        func(a grammar.Args) any { return a.Word(0) },
-		"am":         func(grammar.Args) any { return "am" },
-		"pm":         func(grammar.Args) any { return "pm" },
-		"unit":       func(a grammar.Args) any { return units[a.Word(0)] },
-		"term":       term,
-		"few":        func(a grammar.Args) any { return a.Arg(0).(unit).times(3) },
-		"half-month": func(grammar.Args) any { return Span{Days: 15} },
-		"nothing":    func(grammar.Args) any { return piece{} },
-		"asked":      func(grammar.Args) any { return piece{asked: true} },
-		"ago":        func(grammar.Args) any { return piece{err: ErrPast} },
-		"bare-ago":   func(grammar.Args) any { return piece{err: ErrPast, bare: true} },
-		"nag":        func(grammar.Args) any { return piece{nag: true} },
+		"key":     func(a grammar.Args) any { return a.Word(0) },
+		"am":      func(grammar.Args) any { return "am" },
+		"pm":      func(grammar.Args) any { return "pm" },
+		"unit":    func(a grammar.Args) any { return units[a.Word(0)] },
+		"term":    func(a grammar.Args) any { return term(a) },
+		"nothing": func(grammar.Args) any { return piece{} },
+		"asked":   func(a grammar.Args) any { return piece{asked: true, weak: a.Word(0) == "weak"} },
+		"ago":     func(a grammar.Args) any { return piece{err: ErrPast, bare: a.Word(0) == "bare"} },
+		"nag":     func(grammar.Args) any { return piece{nag: true} },
 		"nag-end": func(a grammar.Args) any {
 			for i := a.From; i < a.To-1; i++ {
 				if a.T.Is(i, ",", ";", "。") {
@@ -36,25 +34,25 @@ func actions() map[string]grammar.Action {
 			p.weak = true
 			return p
 		},
-		"from-now": func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{span: &s} },
-		"days-on":  func(a grammar.Args) any { return piece{span: &Span{Days: a.Num(0, 1)}} },
-		"bare-from-now": func(a grammar.Args) any {
-			s := a.Arg(0).(Span)
-			return piece{span: &s, bare: true}
+		"from-now": func(a grammar.Args) any {
+			s := span(a)
+			return piece{span: &s, bare: a.Word(1) == "bare"}
 		},
 		"vague": func(a grammar.Args) any {
-			s := unit{seconds: 60}.times(float64(a.Num(0, 30)))
+			s := Span{Exact: time.Duration(a.Num(0, 30)) * time.Minute}
 			return piece{span: &s, vague: true}
 		},
 		"vague-today": func(grammar.Args) any { return piece{day: &day{kind: inDays}, vague: true} },
-		"zone":        func(a grammar.Args) any { return namedZone(a.Word(0)) },
-		"early-late": func(a grammar.Args) any {
-			p, c := a.Arg(0).(piece), a.Arg(1).(piece)
-			c.part = p.part
-			return c
+		"zone":        func(a grammar.Args) any { return loadZone(a.Word(0)) },
+		"offset":      func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
+		"bad-offset": func(a grammar.Args) any {
+			return piece{err: badZone("%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", a.T.Cut(a.From, a.To))}
 		},
-		"zone-place": func(a grammar.Args) any { return namedZone(a.Word(0)) },
-		"often-zh":   oftenChinese,
+		"early-late": func(a grammar.Args) any {
+			p := a.Arg(1).(piece)
+			p.part = a.Arg(0).(piece).part
+			return p
+		},
 	}
 	for name, p := range partNames {
 		all[name] = func(grammar.Args) any { return p }
@@ -65,8 +63,17 @@ func actions() map[string]grammar.Action {
 	return all
 }
 
-func term(a grammar.Args) any {
-	n := 0.0
+// span is a length, or what term takes.
+func span(a grammar.Args) Span {
+	if s, ok := a.Arg(0).(Span); ok {
+		return s
+	}
+	return term(a)
+}
+
+// term is so many of a unit, and a part of it more.
+func term(a grammar.Args) Span {
+	n, more := 0.0, 0.0
 	switch v := a.Arg(0).(type) {
 	case int:
 		n = float64(v)
@@ -79,29 +86,8 @@ func term(a grammar.Args) any {
 	if !ok {
 		u = units[a.Word(1)]
 	}
-	more := 0.0
 	fmt.Sscan(a.Word(2), &more)
 	return u.times(n + more)
-}
-
-// oftenChinese is 一天三次, 每天两次.
-func oftenChinese(a grammar.Args) any {
-	n := a.Num(0, 0)
-	if n < 1 {
-		return nil
-	}
-	return many(n)
-}
-
-func namedZone(name string) piece {
-	if sign, hours := 1, 0; len(name) > 4 && name[:3] == "UTC" {
-		if name[3] == '-' {
-			sign = -1
-		}
-		fmt.Sscan(name[4:], &hours)
-		return piece{zone: fixedZone(name[3:4], hours, 0, sign*hours*3600), offset: true}
-	}
-	return loadZone(name)
 }
 
 // Spell is so many of a unit, as a grammar that holds times has read them.

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -48,44 +49,35 @@ func invalid(format string, args ...any) error {
 }
 
 // newBag sorts the pieces. Two that exclude each other are an error.
-func (s *sentence) newBag(pieces []piece) (*bag, error) {
-	if i := slices.IndexFunc(pieces, func(p piece) bool { return p.shift != nil && p.part != noPart }); i >= 0 { // the night before
-		shift := pieces[i]
-		pieces = append(slices.Clone(pieces[:i]), pieces[i+1:]...)
-		for k, p := range pieces {
+func (s *sentence) newBag(all pieces) (*bag, error) {
+	if i := slices.IndexFunc(all, func(p piece) bool { return p.shift != nil && p.part != noPart }); i >= 0 { // the night before
+		shift := all[i]
+		all = slices.Delete(slices.Clone(all), i, i+1)
+		for k, p := range all {
 			if p.from < shift.from {
-				pieces[k] = unhoured(pieces[k : k+1])[0]
+				all[k] = p.unhoured()
 			}
 		}
-		pieces = append([]piece{{part: shift.part, shift: shift.shift}}, pieces...)
+		all = append(pieces{{part: shift.part, shift: shift.shift}}, all...)
 	}
-	g := group{pieces: pieces}
-	if err := g.failed(); err != nil {
+	if err := all.failed(); err != nil {
 		return nil, err
 	}
 	b := &bag{zone: s.zone, shown: s.zone, source: s}
-	for _, p := range pieces {
+	for _, p := range all {
 		if p.day != nil {
 			b.addDay(*p.day)
 		}
-		if p.week != nil {
-			b.week = p.week
-		}
-		if p.part != noPart {
-			b.part = p.part
-		}
 		b.place(p)
-		if p.whole != nil {
-			b.whole = p.whole
-		}
-		if p.span != nil && !(p.vague && g.names()&hasHour != 0) {
+		b.week = cmp.Or(p.week, b.week)
+		b.part = cmp.Or(p.part, b.part)
+		b.shift = cmp.Or(p.shift, b.shift)
+		b.whole = cmp.Or(p.whole, b.whole)
+		if p.span != nil && !(p.vague && all.names()&hasHour != 0) {
 			if b.span != nil {
 				return nil, invalid("two lengths of time at once")
 			}
 			b.span = p.span
-		}
-		if p.shift != nil {
-			b.shift = p.shift
 		}
 		if p.limit != nil {
 			b.limits = append(b.limits, *p.limit)
@@ -98,8 +90,7 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 			return nil, invalid("two ways to repeat at once; make one reminder for each")
 		}
 	}
-	b.takeHour(&g)
-	b.clocks = g.clocks()
+	b.clocks = b.withHour(all).clocks()
 	for i, c := range b.clocks {
 		if c.part == noPart && c.style <= colon && c.hour >= 4 && c.hour < 12 && s.asksFor("wake") {
 			b.clocks[i].part = morning
@@ -109,82 +100,73 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 	return b, nil
 }
 
-// takeHour gives the hour of a bound of days to the times that it bounds, where
-// they have none: every thursday, starting tomorrow at 6pm.
-func (b *bag) takeHour(g *group) {
-	if b.repeat != nil && b.repeat.freq == spaced || g.has(piece.isHour) {
-		return
+// withHour are the pieces with the hour of a bound of days, where they have none:
+// every thursday, starting tomorrow at 6pm.
+func (b *bag) withHour(all pieces) pieces {
+	if b.repeat != nil && b.repeat.freq == spaced || all.has(piece.isHour) {
+		return all
 	}
 	for i := range b.limits {
 		l := &b.limits[i]
-		days := (group{pieces: l.pieces}).names()&hasDay != 0
+		days := l.pieces.names()&hasDay != 0
 		if !(l.kind == since && b.repeat != nil || l.kind == until && (l.start != nil || b.repeat != nil && days)) {
 			continue
 		}
-		g.pieces = append(slices.Clone(g.pieces), l.pieces...)
-		if l.pieces = unhoured(l.pieces); (group{pieces: l.pieces}).names() == 0 {
+		all = append(slices.Clone(all), l.pieces...)
+		l.pieces = slices.Clone(l.pieces)
+		for k, p := range l.pieces {
+			l.pieces[k] = p.unhoured()
+		}
+		if l.pieces.names() == 0 {
 			b.limits = slices.Delete(b.limits, i, i+1)
-			return
+			break
 		}
 	}
+	return all
 }
 
-// unhoured are the pieces without their hours.
-func unhoured(pieces []piece) []piece {
-	pieces = slices.Clone(pieces)
-	for i := range pieces {
-		pieces[i].clock, pieces[i].more, pieces[i].part = nil, nil, noPart
-	}
-	return pieces
+// unhoured is the piece without its hour.
+func (p piece) unhoured() piece {
+	p.clock, p.more, p.part = nil, nil, noPart
+	return p
 }
 
 // clocks are the hours with the part of the day that belongs to each: the one
 // before it ("早上9点和晚上9点") or, when the first stands behind its hour, the
 // one after it ("9 in the morning and 9 in the evening").
-func (g group) clocks() []clock {
-	before := func(i int) part {
-		for i--; i >= 0; i-- {
-			if p := g.pieces[i].part; p != noPart && g.pieces[i].clock == nil {
-				return p
+func (all pieces) clocks() []clock {
+	near := func(i, step int) part {
+		for i += step; i >= 0 && i < len(all); i += step {
+			if p := all[i]; p.part != noPart && p.clock == nil {
+				return p.part
 			}
 		}
 		return noPart
 	}
-	behind := func(i int) part {
-		for i++; i < len(g.pieces); i++ {
-			if p := g.pieces[i].part; p != noPart && g.pieces[i].clock == nil {
-				return p
-			}
-		}
-		return noPart
-	}
-	var all []clock
-	for i, p := range g.pieces {
+	before, behind := -1, 1
+	digits := all.has(func(p piece) bool { return p.day != nil && p.day.digits })
+	var clocks []clock
+	for i, p := range all {
 		for _, c := range p.more {
 			if c.style == bare && c.part == noPart {
-				c.part = before(i)
+				c.part = near(i, before)
 			}
-			all = append(all, c)
+			clocks = append(clocks, c)
 		}
 		if p.clock == nil {
 			continue
 		}
-		if len(all) == 0 && before(i) == noPart {
+		if len(clocks) == 0 && near(i, before) == noPart {
 			before, behind = behind, before
 		}
 		c := *p.clock
-		if c.part = p.part; c.part == noPart {
-			c.part = before(i)
-		}
-		if c.part == noPart {
-			c.part = behind(i)
-		}
-		if c.style == colon && g.digits() {
+		c.part = cmp.Or(p.part, near(i, before), near(i, behind))
+		if c.style == colon && digits {
 			c.style = full
 		}
-		all = append(all, c)
+		clocks = append(clocks, c)
 	}
-	return sameHalf(sameStyle(all))
+	return sameHalf(sameStyle(clocks))
 }
 
 // sameHalf reads a list of hours of which only the last has its half of the day:
@@ -217,10 +199,6 @@ func sameStyle(all []clock) []clock {
 		}
 	}
 	return all
-}
-
-func (g group) digits() bool {
-	return g.has(func(p piece) bool { return p.day != nil && p.day.digits })
 }
 
 // place sets the zones. A moment is meant by the offset, if there is one; it is
@@ -269,14 +247,12 @@ func (b *bag) addDay(d day) {
 // "every thursday"; false when they exclude each other.
 func (b *bag) addRepeat(r repeat) bool {
 	switch o := b.repeat; {
-	case o == nil || o.freq == daily && o.often == 0 && r.freq != spaced && r.freq != fullHour:
+	case o == nil || o.freq == daily && o.often == 0 && r.freq < fullHour:
 		b.repeat = &r
-	case r.freq == daily && r.often == 0 && o.freq != spaced && o.freq != fullHour:
+	case r.freq == daily && r.often == 0 && o.freq < fullHour:
 	case o.freq == r.freq && r.freq == weekly:
 		both := *o
-		if both.week == 0 || r.week == 0 || both.every < r.every { // biweekly on fridays
-			both.every = max(both.every, r.every)
-		}
+		both.every = max(both.every, r.every) // biweekly on fridays
 		both.week |= r.week
 		both.work, both.days, both.rest = (o.work || o.week == 0) && r.work, o.days || r.days, o.rest || r.rest
 		b.repeat = &both
@@ -288,9 +264,9 @@ func (b *bag) addRepeat(r repeat) bool {
 			both.nth, both.week = r.nth, r.week
 		}
 		b.repeat = &both
-	case (o.freq == spaced || o.freq == fullHour) && (r.freq == weekly || r.freq == daily || r.freq == monthly):
+	case o.freq >= fullHour && r.freq <= monthly:
 		b.repeat, b.spaced = &r, o
-	case (r.freq == spaced || r.freq == fullHour) && (o.freq == weekly || o.freq == daily || o.freq == monthly):
+	case r.freq >= fullHour && o.freq <= monthly:
 		b.spaced = &r
 	default:
 		return false
@@ -347,7 +323,7 @@ func (b *bag) meaning() (answer, error) {
 		return b.unclear(*b.asked)
 	}
 	if l := b.limited(window); l != nil && (b.repeat == nil || b.repeat.freq < fullHour && b.spaced == nil && b.repeat.often == 0) && len(b.clocks) == 0 { // an event from 3 to 5
-		b.clocks = group{pieces: l.start}.clocks()
+		b.clocks = l.start.clocks()
 		for i, c := range b.clocks {
 			if c.part == noPart {
 				b.clocks[i].part = b.part
@@ -365,12 +341,12 @@ func (b *bag) meaning() (answer, error) {
 	if b.shift != nil {
 		return b.shifted()
 	}
-	if b.repeat == nil && b.daily() {
-		b.repeat = &repeat{freq: daily}
+	if b.repeat == nil && len(b.days) == 0 && b.week == nil && b.span == nil && slices.ContainsFunc(b.limits, limit.days) {
+		b.repeat = &repeat{freq: daily} // for the next three days at 8
 	}
 	others := len(b.days) > 0 || b.week != nil || len(b.clocks) > 0 || b.part != noPart
 	if b.repeat == nil && len(b.limits) > 0 && b.whole == nil {
-		return ask("Once, or again and again? Please say how often, as every day at 9", "只提醒一次还是重复？请说清楚多久一次，例如每天9点")
+		return askHowOften()
 	}
 	switch {
 	case b.whole != nil:
@@ -384,7 +360,7 @@ func (b *bag) meaning() (answer, error) {
 		return b.repeating()
 	case b.span != nil:
 		return b.after()
-	case b.vague && !others || b.vague && len(b.clocks) == 0 && b.part == noPart:
+	case b.vague && len(b.clocks) == 0 && b.part == noPart:
 		return b.sometime()
 	case !others:
 		return answer{}, ErrNone

@@ -1,6 +1,10 @@
 package when
 
-import "magpie/cron/grammar"
+import (
+	"slices"
+
+	"magpie/cron/grammar"
+)
 
 // beyond looks beside the times for what changes them and was not understood:
 // a bound, an exception, a place whose time is unknown. To leave it out would be
@@ -52,7 +56,7 @@ func (s *sentence) beyond(chosen, all []group) error {
 			continue
 		}
 		// two whole times, of which neither stands in the text
-		if g.repeats() && !repeating(chosen) || g.from == 0 || g.from > 0 && s.order[g.from-1] && !s.Is(g.from-1, "to") {
+		if g.repeats() && !slices.ContainsFunc(chosen, group.repeats) || g.from == 0 || g.from > 0 && s.order[g.from-1] && !s.Is(g.from-1, "to") {
 			return s.unclear(g.from, g.to)
 		}
 	}
@@ -93,33 +97,18 @@ func (s *sentence) lone(g group) int {
 	return 0
 }
 
-func repeating(all []group) bool {
-	for _, g := range all {
-		if g.repeats() {
-			return true
-		}
-	}
-	return false
-}
-
 // lastOrder is the place behind the last words that ask.
 func (s *sentence) lastOrder() int {
-	for i := len(s.order) - 1; i >= 0; i-- {
-		if s.order[i] {
-			return i + 1
-		}
+	last := len(s.order)
+	for last > 0 && !s.order[last-1] {
+		last--
 	}
-	return 0
+	return last
 }
 
 // taken says that the token belongs to one of the times.
 func (s *sentence) taken(chosen []group, i int) bool {
-	for _, g := range chosen {
-		if i >= g.from && i < g.to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(chosen, func(g group) bool { return i >= g.from && i < g.to })
 }
 
 // leading is where a word begins that stands before the time and changes it; -1

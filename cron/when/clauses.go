@@ -37,13 +37,14 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 			a.phrases = append(a.phrases, one.phrases...)
 		}
 	}
+	exact := s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
+		return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && p.limit.pieces.names()&hasHour != 0 ||
+			p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
+	}))
 	for i := range a.phrases {
 		p := &a.phrases[i]
 		p.From, p.To = s.Tokens[g.from].From, s.Tokens[g.to-1].To
-		p.Rest, p.Nag, p.Exact = rest, nag, s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
-			return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && (group{pieces: p.limit.pieces}).names()&hasHour != 0 ||
-				p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
-		}))
+		p.Rest, p.Nag, p.Exact = rest, nag, exact
 		for k := range p.And {
 			p.And[k].Rest, p.And[k].From, p.And[k].To, p.And[k].Nag = rest, p.From, p.To, nag
 		}
@@ -65,7 +66,7 @@ func (g *group) nag() time.Duration {
 			continue
 		}
 		every := p.repeat.span
-		if rest := append(slices.Clone(g.pieces[:i]), g.pieces[i+1:]...); (&group{pieces: rest}).names() != 0 {
+		if rest := slices.Delete(slices.Clone(g.pieces), i, i+1); rest.names() != 0 {
 			g.pieces = rest
 		} else {
 			g.pieces[i].repeat, g.pieces[i].span = nil, &every
@@ -83,24 +84,17 @@ func together(all []answer) answer {
 		var longer []Phrase
 		for _, p := range sum.phrases {
 			for _, q := range a.phrases {
-				last := p
-				if len(p.And) > 0 {
-					last = p.And[len(p.And)-1]
-				}
-				if q.At.Equal(last.At) && !q.At.IsZero() { // said twice
+				row := p.All()
+				last := row[len(row)-1]
+				switch {
+				case q.At.Equal(last.At) && !q.At.IsZero(): // said twice
 					longer = append(longer, p)
-					continue
+				case len(longer) >= maxReadings, len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At):
+				default:
+					more := p
+					more.And = append(row[1:], q)
+					longer = append(longer, more)
 				}
-				if len(longer) >= maxReadings || len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At) {
-					continue
-				}
-				if len(longer) < len(a.phrases) && q.same(last) && !q.At.IsZero() {
-					longer = append(longer, p) // the same time twice
-					continue
-				}
-				more := p
-				more.And = append(slices.Clone(p.And), q)
-				longer = append(longer, more)
 			}
 		}
 		question := sum.question
@@ -116,14 +110,14 @@ func together(all []answer) answer {
 }
 
 // clause is one time of a row of pieces.
-type clause struct{ days, hours, more []piece }
+type clause struct{ days, hours, more pieces }
 
 // clauses cuts a row of pieces where a new time begins: "monday at 9 and tuesday
 // at 10", "noon and 6pm". What a clause does not say is that of the one before.
-func clauses(pieces []piece) (all [][]piece) {
-	var shared, shifts []piece // zones and bounds are of all
+func clauses(row pieces) (all []pieces) {
+	var shared, shifts pieces // zones and bounds are of all
 	cs := []clause{{}}
-	for _, p := range pieces {
+	for _, p := range row {
 		switch {
 		case p.shift != nil && p.clock == nil:
 			shifts = append(shifts, p)
@@ -188,26 +182,27 @@ func (c *clause) add(p piece) {
 
 // inherit gives clauses the days and hours that only their neighbours say.
 func inherit(cs []clause) {
-	for i := range cs {
-		if i > 0 && len(cs[i].more) == 0 {
-			if len(cs[i].days) == 0 {
-				cs[i].days = cs[i-1].days
-			}
-			if len(cs[i].hours) == 0 {
-				cs[i].hours = cs[i-1].hours
-			}
-		}
+	for i := 1; i < len(cs); i++ {
+		cs[i].days = cs[i].own(cs[i].days, cs[i-1].days)
+		cs[i].hours = cs[i].own(cs[i].hours, cs[i-1].hours)
 	}
 	for i := len(cs) - 2; i >= 0; i-- { // "on monday, and on tuesday at 9"
-		if len(cs[i].hours) == 0 && len(cs[i].more) == 0 {
-			cs[i].hours = cs[i+1].hours
-		}
+		cs[i].hours = cs[i].own(cs[i].hours, cs[i+1].hours)
 	}
+}
+
+// own is what a clause says itself, or else what another says, for one that needs
+// it.
+func (c clause) own(said, other pieces) pieces {
+	if len(said) == 0 && len(c.more) == 0 {
+		return other
+	}
+	return said
 }
 
 // rows are the pieces of each time of a clause: one for each of its days and
 // hours, where these are listed.
-func (c clause) rows() (all [][]piece) {
+func (c clause) rows() (all []pieces) {
 	for _, days := range eachDay(c.days) {
 		for _, hours := range eachHour(c.hours, c.days) {
 			row := append(slices.Clone(c.more), days...)
@@ -226,66 +221,63 @@ func (c clause) rows() (all [][]piece) {
 // eachDay takes a list of days apart: "tuesday and thursday", 周二和周四. Days that
 // tell one day ("friday, november 27") stay together, and so do those that
 // repeat.
-func eachDay(days []piece) (all [][]piece) {
+func eachDay(days pieces) []pieces {
+	all := []pieces{nil}
 	for i, p := range days {
-		apart := i > 0 && p.listed && p.repeat != nil && p.part != noPart && days[i-1].repeat != nil && days[i-1].part != noPart ||
-			i > 0 && p.repeat == nil && days[0].repeat == nil && p.day != nil && days[i-1].day != nil &&
-				(p.listed || p.day.kind == onDate && days[i-1].day.kind == onDate && p.day.date != days[i-1].day.date || p.day.kind == weekday && days[i-1].day.kind == weekday || p.day.kind == inDays && days[i-1].day.kind == inDays)
-		if apart && p.day != nil && p.day.kind == weekday && p.day.n == coming && days[i-1].day.kind == weekday && p.repeat == nil {
-			d := *p.day
-			d.n = days[i-1].day.n
-			p.day = &d
-			days[i] = p
-		}
-		if apart {
-			all = append(all, []piece{p})
-			continue
-		}
-		if len(all) == 0 {
+		if i > 0 && p.apart(days[i-1], days[0]) {
+			if last := days[i-1].day; p.repeat == nil && p.day.kind == weekday && p.day.n == coming && last.kind == weekday {
+				d := *p.day
+				d.n = last.n
+				p.day = &d
+				days[i] = p
+			}
 			all = append(all, nil)
 		}
 		all[len(all)-1] = append(all[len(all)-1], p)
 	}
-	if len(all) == 0 {
-		all = [][]piece{nil}
-	}
 	return all
+}
+
+// apart says that a day is another one than the last of a list, which begins with
+// the first.
+func (p piece) apart(last, first piece) bool {
+	if p.repeat != nil {
+		return p.listed && p.part != noPart && last.repeat != nil && last.part != noPart
+	}
+	if first.repeat != nil || p.day == nil || last.day == nil {
+		return false
+	}
+	kind := p.day.kind
+	return p.listed || (kind == weekday || kind == inDays || kind == onDate && p.day.date != last.day.date) && last.day.kind == kind
 }
 
 // eachHour takes the hours of what comes once apart: "noon and 6pm". A part of
 // the day stays with the hour beside it.
-func eachHour(hours, days []piece) (all [][]piece) {
-	clocks, parts := 0, 0
-	for _, p := range hours {
-		clocks += len(p.more)
-		switch {
-		case p.clock != nil:
-			clocks++
-		case p.part != noPart:
-			parts++
-		}
+func eachHour(hours, days pieces) (all []pieces) {
+	if days.repeats() {
+		return []pieces{hours}
 	}
-	once := !slices.ContainsFunc(days, func(p piece) bool { return p.repeat != nil })
-	if once && clocks == 0 && parts > 1 { // in the morning and in the evening
-		for _, p := range hours {
-			all = append(all, []piece{p})
-		}
-		return all
-	}
-	var rest []piece
+	clocks := len(hours.clocks())
+	alone := func(p piece) bool { return p.part != noPart && !p.isHour() }
+	var rest pieces
 	for i, p := range hours {
-		if next := i + 1; once && clocks > 0 && next < len(hours) && p.part != noPart && !p.isHour() && hours[next].listed && hours[next].part != noPart && !hours[next].isHour() {
-			all = append(all, []piece{p}) // 今天中午和晚上九点
-		} else {
+		next := i + 1
+		switch {
+		case clocks == 0 && len(hours) > 1, // in the morning and in the evening
+			clocks > 0 && next < len(hours) && alone(p) && alone(hours[next]) && hours[next].listed: // 今天中午和晚上九点
+			all = append(all, pieces{p})
+		default:
 			rest = append(rest, p)
 		}
 	}
-	if hours = rest; !once || clocks < 2 {
-		return append(all, hours)
+	if len(rest) == 0 && len(all) > 0 {
+		return all
 	}
-	g := group{pieces: hours}
-	for _, c := range g.clocks() {
-		all = append(all, []piece{{clock: &c, part: c.part, from: c.from, to: c.to}})
+	if clocks < 2 {
+		return append(all, rest)
+	}
+	for _, c := range rest.clocks() {
+		all = append(all, pieces{{clock: &c, part: c.part, from: c.from, to: c.to}})
 	}
 	return all
 }

@@ -1,116 +1,101 @@
 package when
 
 import (
+	"cmp"
+
 	"magpie/cron/grammar"
 )
 
 var clockActions = map[string]grammar.Action{
-	"clock": func(a grammar.Args) any {
-		c := clock{hour: a.Num(0, 0), minute: a.Num(1, 0), from: a.From, to: a.To, style: fixed}
-		if a.Word(2) != "fixed" && a.Word(2) != "" {
-			c.style = midnight
-		}
-		return piece{clock: &c}
-	},
-	"part": func(a grammar.Args) any {
-		if p, ok := a.Arg(0).(part); ok {
-			return piece{part: p}
-		}
-		return piece{part: partNames[a.Word(0)]}
-	},
-	"lunch":   func(grammar.Args) any { return piece{part: noon} },
-	"digital": func(a grammar.Args) any { c := a.Arg(0).(clock); return c.with(a.Word(1)) },
+	"clock":   func(a grammar.Args) any { return spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2)) },
+	"part":    func(a grammar.Args) any { return piece{part: partOf(a.Arg(0))} },
+	"digital": func(a grammar.Args) any { return a.Arg(0).(clock).with(a.Arg(1)) },
 	"hour": func(a grammar.Args) any {
-		return spokenClock(a, a.Num(0, 0), max(a.Num(1, 0), 0)).with(a.Word(2))
-	},
-	"lone-hour": func(a grammar.Args) any {
-		if countsOn(a.T, a.To) {
-			return nil
-		}
-		return spokenClock(a, a.Num(0, 0), 0).checked()
-	},
-	"hour-24": func(a grammar.Args) any {
-		c := spokenClock(a, a.Num(0, 0), a.Num(1, 0))
-		c.style = full
-		return c.checked()
-	},
-	"military": func(a grammar.Args) any {
-		n := a.Num(0, 0)
-		c := spokenClock(a, n/100, n%100)
-		c.style = full
-		return c.checked()
-	},
-	"hour-part": func(a grammar.Args) any {
-		c := spokenClock(a, a.Num(0, 0), max(a.Num(1, 0), 0))
-		p := c.checked()
-		p.part, _ = a.Arg(2).(part)
+		p := spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2))
 		if a.T.Is(a.To-2, "this") || a.T.Is(a.To-1, "tonight") {
 			p.day = &day{kind: inDays}
 		}
 		return p
 	},
-	"past": func(a grammar.Args) any { return pastHour(a, a.Num(0, 0)).with(a.Word(2)) },
+	"lone-hour": func(a grammar.Args) any {
+		if countsOn(a.T, a.To) {
+			return nil
+		}
+		return spokenClock(a, 0, 0).checked()
+	},
+	"military": func(a grammar.Args) any {
+		n := a.Num(0, 0)
+		if n%100 > 59 {
+			return nil
+		}
+		return clock{hour: n / 100, minute: n % 100, style: full, from: a.From, to: a.To}.checked()
+	},
+	"past": func(a grammar.Args) any { return pastHour(a, a.Num(0, 0)).with(a.Arg(2)) },
 	"past-to": func(a grammar.Args) any {
 		if n := a.Num(0, 0); n%5 > 0 && a.T.At("unit", a.To-3) == 0 && a.Word(2) == "" || a.T.Is(a.From-1, "from", "between") {
 			return nil // from 9 to 5
 		}
-		return pastHour(a, -a.Num(0, 0)).with(a.Word(2))
-	},
-	"past-part": func(a grammar.Args) any {
-		p := pastHour(a, a.Num(0, 0)).checked()
-		p.part, _ = a.Arg(2).(part)
-		return p
-	},
-	"zh-hour": func(a grammar.Args) any {
-		c := a.Arg(0).(clock)
-		c.minute, c.to = max(a.Num(1, 0), 0), a.To
-		return c.checked()
-	},
-	"either-hour": func(a grammar.Args) any { // 三四点
-		first, last := a.Num(0, 0), a.Num(1, 0)
-		if last != first+1 {
-			return nil
-		}
-		return piece{more: []clock{spokenClock(a, first, 0), spokenClock(a, last, 0)}, either: true}
+		return pastHour(a, -a.Num(0, 0)).with(a.Arg(2))
 	},
 	"zh-before": func(a grammar.Args) any {
-		c := a.Arg(0).(clock)
+		c := spokenClock(a, 0, 60-a.Num(1, 0))
 		if c.hour--; c.hour < 0 {
 			c.hour = 23
 		}
-		c.minute, c.to = 60-a.Num(1, 0), a.To
 		if c.minute < 1 {
 			return nil
 		}
 		return c.checked()
 	},
-	"zh-night": func(a grammar.Args) any {
-		c := a.Arg(0).(clock)
-		c.minute, c.to = max(a.Num(1, 0), 0), a.To
-		p := c.checked()
-		p.part = evening
+	"either-hour": func(a grammar.Args) any { // 三四点
+		first, last := spokenClock(a, 0, 0), spokenClock(a, 1, 0)
+		if last.hour != first.hour+1 {
+			return nil
+		}
+		return piece{more: []clock{first, last}, either: true}
+	},
+	"hours": func(a grammar.Args) any {
+		p := piece{}
+		for n := 0; a.Word(n) != ""; n++ {
+			p.more = append(p.more, clock{hour: a.Num(n, 0), style: fixed})
+		}
 		return p
 	},
 }
 
-func spokenClock(a grammar.Args, h, m int) clock {
-	c := clock{hour: h, minute: m, from: a.From, to: a.To, style: bare}
-	if h == 0 || h > 12 {
-		c.style = full
+// spokenClock is the n-th argument, an hour, with minutes.
+func spokenClock(a grammar.Args, n, minutes int) clock {
+	c, read := a.Arg(n).(clock)
+	if !read {
+		c = clock{hour: a.Num(n, 0), from: a.From}
+		if c.hour == 0 || c.hour > 12 {
+			c.style = full
+		}
 	}
+	c.minute, c.to = max(minutes, 0), a.To
 	return c
 }
 
 // pastHour is "half past 9", "quarter to ten".
 func pastHour(a grammar.Args, minutes int) clock {
-	c := spokenClock(a, a.Num(1, 0), minutes)
+	c := spokenClock(a, 1, minutes)
 	if minutes < 0 {
-		c.hour, c.minute = (c.hour+11)%12, minutes+60
-		if c.hour == 0 {
-			c.hour = 12
-		}
+		c.hour, c.minute = (c.hour+10)%12+1, minutes+60
 	}
 	return c
+}
+
+// partOf is a part of the day by itself, by its name, or of a piece.
+func partOf(v any) part {
+	switch v := v.(type) {
+	case part:
+		return v
+	case string:
+		return partNames[v]
+	case piece:
+		return v.part
+	}
+	return noPart
 }
 
 // countsOn says that the number before j counts something, or goes on.
@@ -129,21 +114,25 @@ func (c clock) checked() piece {
 	return piece{clock: &c}
 }
 
-// with is the clock with am or pm, or without.
-func (c clock) with(half string) piece {
-	if half == "" {
-		return c.checked()
-	}
-	if c.hour > 12 && half == "pm" && c.hour < 24 {
-		c.style = fixed // "15:00 pm" is clear
-		return c.checked()
-	}
-	if c.hour > 12 || c.hour == 0 && half == "pm" {
+var styles = map[string]style{"full": full, "fixed": fixed, "midnight": midnight}
+
+// with is the clock with am or pm, with a part of the day, in a style, or
+// without.
+func (c clock) with(v any) piece {
+	half, _ := v.(string)
+	switch {
+	case half != "am" && half != "pm":
+		c.style = cmp.Or(styles[half], c.style)
+		p := c.checked()
+		p.part = partOf(v)
+		return p
+	case c.hour > 12 && half == "pm" && c.hour < 24: // "15:00 pm" is clear
+	case c.hour > 12 || c.hour == 0 && half == "pm":
 		return invalidPiece("%d %s; write 1 to 12 with am or pm, or 0 to 23 without", c.hour, half)
-	}
-	c.hour %= 12
-	if half == "pm" {
-		c.hour += 12
+	default:
+		if c.hour %= 12; half == "pm" {
+			c.hour += 12
+		}
 	}
 	c.style = fixed
 	return c.checked()

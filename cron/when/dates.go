@@ -1,6 +1,7 @@
 package when
 
 import (
+	"math/bits"
 	"slices"
 
 	"magpie/cron/calendar"
@@ -26,6 +27,9 @@ func (b *bag) agree(d day, dates []calendar.Date, o calendar.Date) bool {
 // dates are the days that d can be, the nearest first; nil when it says too
 // little.
 func (b *bag) dates(d day) ([]calendar.Date, error) {
+	if _, n := b.open(d); n > 0 {
+		return nil, nil
+	}
 	all, err := b.datesOf(d)
 	for i := range all {
 		all[i] = all[i].Add(-d.early)
@@ -43,18 +47,13 @@ func (b *bag) datesOf(d day) ([]calendar.Date, error) {
 		if b.week != nil {
 			n = *b.week
 		}
-		w := firstBit(d.week)
+		w := bits.TrailingZeros8(d.week)
 		if n != coming {
 			return []calendar.Date{today.Monday().Add(7*n + (w+6)%7)}, nil
 		}
 		next := today.Add((w - int(today.Weekday()) + 7) % 7)
 		return []calendar.Date{next, next.Add(7)}, nil
-	case weekend:
-		return nil, nil
 	case monthDay:
-		if d.number == 0 {
-			return nil, nil
-		}
 		return monthDays(today, d)
 	case nthDay:
 		return nthDays(today, d)
@@ -63,22 +62,30 @@ func (b *bag) datesOf(d day) ([]calendar.Date, error) {
 	case lunarDay:
 		return lunarDays(today, d)
 	}
-	if d.date.Day == 0 {
-		return nil, nil
-	}
 	return years(today, d, func(year int) (calendar.Date, bool) {
 		on := calendar.Date{Year: year, Month: d.date.Month, Day: d.date.Day}
 		return on, on.Valid()
 	})
 }
 
-func firstBit(week uint8) int {
-	for n := range 7 {
-		if week&(1<<n) != 0 {
-			return n
+// open are the days that a weekend or a month has, of which none is named; none
+// of another day.
+func (b *bag) open(d day) (first calendar.Date, n int) {
+	today := calendar.On(b.now)
+	first = calendar.Date{Year: today.Year, Month: today.Month, Day: 1}
+	switch {
+	case d.kind == weekend:
+		return today.Monday().Add(7*max(d.n, 0) + 5), 2
+	case d.kind == monthDay && d.number == 0:
+		first = first.Months(max(d.n, 0))
+	case d.kind == onDate && d.date.Day == 0:
+		if first.Month = d.date.Month; first.Month < today.Month {
+			first.Year++
 		}
+	default:
+		return first, 0
 	}
-	return 0
+	return first, first.Last()
 }
 
 // years are a day of the year that was named, or of the coming ones that have
@@ -117,6 +124,9 @@ func lunarDays(today calendar.Date, d day) ([]calendar.Date, error) {
 				all = append(all, on)
 			}
 		}
+		if len(all) == 0 {
+			return nil, invalid("the calendar does not tell when that is")
+		}
 		return all, nil
 	}
 	of := func(year int) (calendar.Date, bool) {
@@ -130,49 +140,45 @@ func lunarDays(today calendar.Date, d day) ([]calendar.Date, error) {
 	return years(today, d, of)
 }
 
-// monthDays are the days of that number in the month that was named, or in the
-// coming ones that have it.
-func monthDays(today calendar.Date, d day) ([]calendar.Date, error) {
+// months are a day of the month that was named, or of the coming ones that have
+// it.
+func months(today calendar.Date, d day, of func(first calendar.Date) (calendar.Date, bool)) (all []calendar.Date) {
 	first := calendar.Date{Year: today.Year, Month: today.Month, Day: 1}
 	from, to := d.n, d.n
-	if d.n == coming {
+	switch {
+	case d.date.Month > 0:
+		from = (int(d.date.Month-today.Month) + 12) % 12
+		to = from
+	case d.n == coming:
 		from, to = 0, 3
 	}
-	var all []calendar.Date
 	for n := from; n <= to; n++ {
-		on := first.Months(n)
-		last := on.Last()
-		if on.Day = min(d.number, last); d.number <= last || d.number == lastDay {
+		if on, ok := of(first.Months(n)); ok {
 			all = append(all, on)
 		}
 	}
+	return all
+}
+
+// monthDays are the days of that number.
+func monthDays(today calendar.Date, d day) ([]calendar.Date, error) {
+	all := months(today, d, func(on calendar.Date) (calendar.Date, bool) {
+		last := on.Last()
+		on.Day = min(d.number, last)
+		return on, d.number <= last || d.number == lastDay
+	})
 	if len(all) == 0 {
 		return nil, invalid("that month has no day %d", d.number)
 	}
 	return all, nil
 }
 
-// nthDays are the second friday, or the last working day, of the month that was
-// named or of the coming ones.
+// nthDays are the second friday, or the last working day.
 func nthDays(today calendar.Date, d day) ([]calendar.Date, error) {
-	first := calendar.Date{Year: today.Year, Month: today.Month, Day: 1}
-	from, to := d.n, d.n
-	if d.n == coming {
-		from, to = 0, 3
-	}
-	if d.date.Month > 0 {
-		from = int(d.date.Month - today.Month)
-		if from < 0 {
-			from += 12
-		}
-		to = from
-	}
-	var all []calendar.Date
-	for n := from; n <= to; n++ {
-		if on, ok := nthOf(first.Months(n), d); ok && !on.Before(today) {
-			all = append(all, on)
-		}
-	}
+	all := months(today, d, func(first calendar.Date) (calendar.Date, bool) {
+		on, ok := nthOf(first, d)
+		return on, ok && !on.Before(today)
+	})
 	if len(all) == 0 {
 		return nil, invalid("that month has no such day, or it has passed")
 	}

@@ -10,16 +10,20 @@ import (
 )
 
 var dayActions = map[string]grammar.Action{
-	"in":       func(a grammar.Args) any { return onDay(day{kind: inDays, n: a.Num(0, 0)}) },
-	"week-day": func(a grammar.Args) any { return onDay(day{kind: weekday, week: bit(a, 0), n: a.Num(1, coming)}) },
-	// a week after the coming one
-	"next-week-day": func(a grammar.Args) any {
-		return onDay(day{kind: weekday, week: bit(a, 0), n: coming, early: -7})
+	"in": func(a grammar.Args) any {
+		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partOf(a.Arg(1))}
+	},
+	"week-day": func(a grammar.Args) any {
+		return onDay(day{kind: weekday, week: weekOf(a, 0), n: a.Num(1, coming), early: a.Num(2, 0)})
 	},
 	"weekend": func(a grammar.Args) any { return onDay(day{kind: weekend, n: a.Num(0, coming)}) },
 	"week":    func(a grammar.Args) any { n := a.Num(0, 0); return piece{week: &n} },
 	"date": func(a grammar.Args) any {
-		return calendarDay(max(a.Num(0, 0), 0), a.Num(1, 0), a.Num(2, 0), a.Num(3, coming))
+		p := calendarDay(max(a.Num(0, 0), 0), a.Num(1, 0), a.Num(2, 0), a.Num(3, coming))
+		if p.day != nil {
+			p.day.digits = a.Word(4) == "digits"
+		}
+		return p
 	},
 	"last-of": func(a grammar.Args) any {
 		m := a.Num(0, 0)
@@ -28,19 +32,26 @@ var dayActions = map[string]grammar.Action{
 		}
 		return calendarDay(0, m, calendar.Date{Year: 2027, Month: time.Month(m), Day: 1}.Last(), a.Num(1, coming))
 	},
-	"month-day":         func(a grammar.Args) any { return numberedDay(a.Num(0, 0), a.Num(1, coming)) },
-	"month-day-counted": countedDay,
+	"month-day": func(a grammar.Args) any { // 0 is any; not before what the last argument names: 3号楼
+		n, not := a.Num(0, 0), a.Word(2)
+		if not != "" && a.T.At(not, a.To) > 0 {
+			return nil
+		}
+		if n < 0 || n > 31 && n != lastDay {
+			return invalidPiece("no month has a day %d", n)
+		}
+		return onDay(day{kind: monthDay, n: a.Num(1, coming), number: n})
+	},
 	"month-open": func(a grammar.Args) any {
 		if m := a.Num(0, 0); m >= 1 && m <= 12 && !a.T.Is(a.From, "may", "march", "mar", "sun") {
 			return piece{day: &day{kind: onDate, n: coming, date: calendar.Date{Month: time.Month(m)}}, weak: true}
 		}
 		return nil
 	},
-	"year-open": func(grammar.Args) any { return piece{asked: true, weak: true} },
 	"nth": func(a grammar.Args) any {
 		d := day{kind: nthDay, number: a.Num(0, 1), n: a.Num(2, coming)}
 		if d.work = a.Word(1) == "work"; !d.work {
-			d.week = bit(a, 1)
+			d.week = weekOf(a, 1)
 		}
 		if a.Word(3) == "month" {
 			d.date.Month, d.n = time.Month(d.n), coming
@@ -54,28 +65,25 @@ var dayActions = map[string]grammar.Action{
 		return onDay(d)
 	},
 	"holiday": func(a grammar.Args) any {
-		return onDay(day{kind: holiday, key: a.Word(0), n: a.Num(1, coming), date: calendar.Date{Year: max(a.Num(2, 0), 0)}})
+		return onDay(day{kind: holiday, key: a.Word(0), n: a.Num(1, coming), date: calendar.Date{Year: max(a.Num(2, 0), 0)}, early: a.Num(3, 0)})
 	},
-	"holiday-early": func(a grammar.Args) any {
-		return onDay(day{kind: holiday, key: a.Word(0), n: coming, early: a.Num(1, 0)})
+	"lunar": func(a grammar.Args) any { // the day of a month, or of the one that comes
+		m, d := a.Num(0, 0), a.Num(1, 0)
+		if m < 0 || m > 12 || d == 0 || d > 30 {
+			return nil
+		}
+		return onDay(day{kind: lunarDay, n: a.Num(2, coming), date: calendar.Date{Month: time.Month(m), Day: d}})
 	},
-	"lunar":     lunar,
-	"lunar-new": func(a grammar.Args) any { return lunarOn(1, a.Num(0, 0), coming) },
-	"lunar-day": func(a grammar.Args) any { return lunarOn(0, a.Num(0, 0), coming) },
-	"slashed":   slashed,
-	"dashed":    slashed,
+	"slashed": slashed,
 	"slashed-day-first": func(a grammar.Args) any {
 		if a.T.Num(a.To) >= 0 && a.T.Close(a.To) {
 			return nil // 1.2.3
 		}
 		return dateOrder(a, a.Num(1, 0), a.Num(0, 0), false)
 	},
-	"day-part": func(a grammar.Args) any {
-		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partNames[a.Word(1)]}
-	},
 	"day-before": func(a grammar.Args) any {
 		s := Span{Days: -a.Num(0, 1)}
-		return piece{shift: &s, part: partNames[a.Word(1)]}
+		return piece{shift: &s, part: partOf(a.Arg(1))}
 	},
 	"day-later": func(a grammar.Args) any { // two weeks from tomorrow
 		s, p := a.Arg(0).(Span), a.Arg(1).(piece)
@@ -87,12 +95,12 @@ var dayActions = map[string]grammar.Action{
 		p.day = &d
 		return p
 	},
-	"before":      func(a grammar.Args) any { s := a.Arg(0).(Span).Negative(); return piece{shift: &s} },
-	"before-weak": func(a grammar.Args) any { s := a.Arg(0).(Span).Negative(); return piece{shift: &s, weak: true} },
-	"after":       func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },
+	"before": func(a grammar.Args) any {
+		s := a.Arg(0).(Span).Negative()
+		return piece{shift: &s, weak: a.Word(1) == "weak"}
+	},
+	"after": func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },
 }
-
-func bit(a grammar.Args, n int) uint8 { return 1 << a.Num(n, 0) }
 
 func onDay(d day) piece { return piece{day: &d} }
 
@@ -114,32 +122,6 @@ func calendarDay(y, m, d, ahead int) piece {
 		return invalidPiece("the calendar has no %s", name)
 	}
 	return onDay(day{kind: onDate, n: ahead, date: on})
-}
-
-// numberedDay is a day of a month by its number; 0 is any.
-func numberedDay(n, months int) piece {
-	if n < 0 || n > 31 && n != lastDay {
-		return invalidPiece("no month has a day %d", n)
-	}
-	return onDay(day{kind: monthDay, n: months, number: n})
-}
-
-// countedDay is 22号, unless 号 counts something else: 3号楼, 2号线.
-func countedDay(a grammar.Args) any {
-	if a.T.Is(a.To, "楼", "线", "门", "房", "店", "院", "机", "位", "码", "桌", "厅", "口", "馆", "车", "选", "球", "仓", "库", "人", "员", "会", "教", "站", "文", "床", "柜", "窗", "台", "井", "坑", "公") {
-		return nil
-	}
-	return numberedDay(a.Num(0, 0), coming)
-}
-
-func lunar(a grammar.Args) any { return lunarOn(a.Num(1, 0), a.Num(2, 0), a.Num(0, coming)) }
-
-// lunarOn is a day of the lunar calendar; month 0 is the one that comes.
-func lunarOn(m, d, ahead int) any {
-	if m < 0 || m > 12 || d == 0 || d > 30 {
-		return nil
-	}
-	return onDay(day{kind: lunarDay, n: ahead, date: calendar.Date{Month: time.Month(m), Day: d}})
 }
 
 // slashed reads a date in digits, of which countries write the month first or

@@ -145,6 +145,7 @@ func TestEnglishOnce(t *testing.T) {
 		{"tomorrow at 3pm UTC", "2026-11-24 15:00 UTC"},
 		{"tomorrow at 3pm (America/New_York)", "2026-11-23 15:00 America/New_York"},
 		{"an hour", "2026-11-23 11:30"},
+		{"tomorrow 15.30, friday 16.15", "2026-11-24 15:30 and 2026-11-27 16:15"},
 	})
 }
 

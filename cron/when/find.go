@@ -1,6 +1,7 @@
 package when
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -8,19 +9,12 @@ import (
 	"magpie/cron/grammar"
 )
 
-// corrects says that the second time takes the place of the first: "at 7, no,
-// 7:30", 七点不对七点半.
-func (s *sentence) corrects(g, other group) bool {
-	j := s.At("correction", g.to)
-	return j > 0 && j == other.from
-}
-
 // corrected is the group with what the other says instead.
 func (g group) corrected(o group) group {
 	both := group{from: g.from, to: o.to, pieces: o.pieces}
 	said := o.names()
 	for _, p := range g.pieces {
-		if only := (group{pieces: []piece{p}}).names(); only&said == 0 && only != hasMore || p.part != noPart && p.clock == nil && p.day == nil && said&hasHour != 0 && !o.has(func(p piece) bool { return p.part != noPart }) {
+		if only := (pieces{p}).names(); only&said == 0 && only != hasMore || p.part != noPart && p.clock == nil && p.day == nil && said&hasHour != 0 && !o.parted() {
 			both.pieces = append(both.pieces, p)
 		}
 	}
@@ -135,11 +129,7 @@ func (s *sentence) lines() (Phrase, bool, error) {
 	var before []group
 	var all []*sentence
 	for n, line := range lines {
-		line = strings.TrimLeft(line, " \t-*•·")
-		if k := strings.IndexAny(line, ".、)）"); k > 0 && k < 4 && strings.Trim(line[:k], "0123456789") == "" {
-			line = strings.TrimLeft(line[k:], ".、)） ")
-		}
-		one := newSentence(line, s.now, s.zone)
+		one := newSentence(bullet.ReplaceAllString(line, ""), s.now, s.zone)
 		groups := one.groups()
 		switch {
 		case len(groups) > 0 && one.rest(groups) != "" && !(n == 0 && one.firstAsk() >= 0):
@@ -153,30 +143,31 @@ func (s *sentence) lines() (Phrase, bool, error) {
 	if len(all) < 2 {
 		return Phrase{}, false, nil
 	}
-	var sum Phrase
-	for i, one := range all {
+	var sum []Phrase
+	for _, one := range all {
 		p, err := one.one(before)
 		if err != nil {
 			return p, false, err
 		}
-		if i == 0 {
-			sum = p
-			continue
-		}
-		sum.And = append(sum.And, p.All()...)
+		sum = append(sum, p.All()...)
 	}
-	return sum, true, nil
+	p := sum[0]
+	p.And = sum[1:]
+	return p, true, nil
 }
 
 // maxLines bounds a list of times.
 const maxLines = 20
+
+// bullet is what stands before the items of a list.
+var bullet = regexp.MustCompile(`^[ \t*•·-]*([0-9]{1,3}[.、)）][.、)） ]*)?`)
 
 // cut is where a second thing with a time of its own begins, 0 without one:
 // "remind me at 1 to call, and at 3 to post the parcel".
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
-		for i := all[k-1].to; i < all[k].from || i == all[k].from; i++ {
+		for i := all[k-1].to; i <= all[k].from; i++ {
 			j := s.At("separator", i)
 			if j == 0 || j > all[k].from {
 				continue
@@ -185,10 +176,9 @@ func (s *sentence) cut() int {
 				continue // what is told before it is asked
 			}
 			left := s.words(all[k-1].to, i) || s.words(0, all[0].from)
-			right := s.words(all[k].to, len(s.Tokens)) || k+1 < len(all)
 			leads := j == all[k].from || s.asking(j, all[k].from)
 			ends := i == all[k-1].to && s.ending(all[len(all)-1].to) && s.words(j, all[k].from) && all[k].to == all[len(all)-1].to
-			if left && (leads && s.words(all[k].to, len(s.Tokens)) && right || ends) && !all[k].bound() && !all[k-1].bound() {
+			if left && (leads && s.words(all[k].to, len(s.Tokens)) || ends) && !all[k].bound() && !all[k-1].bound() {
 				return i
 			}
 		}
@@ -210,7 +200,7 @@ func (s *sentence) firstAsk() int {
 // asking says that only words that ask stand between two places.
 func (s *sentence) asking(i, j int) bool {
 	for ; i < j; i++ {
-		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark && s.At("joiner", i) == 0 {
+		if !s.silent(i) && s.At("joiner", i) == 0 {
 			return false
 		}
 	}
@@ -219,11 +209,6 @@ func (s *sentence) asking(i, j int) bool {
 
 // words says that something to be reminded of stands between two places.
 func (s *sentence) words(i, j int) bool { return s.trim(i, j) != "" }
-
-// bound says that the group only bounds or moves another time.
-func (g group) bound() bool {
-	return !g.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
-}
 
 // eventOf says that the time is of the event that a shift names: 40 minutes
 // before my 7pm dinner, two hours before dinner at seven.
@@ -236,9 +221,6 @@ func (s *sentence) eventOf(shift, g group) bool {
 	return shift.to <= g.from && (s.At("noun-before", shift.to) > 0 || g.from < shift.to+5 && !g.repeats())
 }
 
-// shifts says that the group is so much before or after another time.
-func (g group) shifts() bool { return g.has(func(p piece) bool { return p.shift != nil }) }
-
 // both reads the two parts of a sentence. What the second does not say of its
 // day is that of the first.
 func (s *sentence) both(cut int) (Phrase, error) {
@@ -248,22 +230,18 @@ func (s *sentence) both(cut int) (Phrase, error) {
 		return p, err
 	}
 	next := cut
-	for next < len(s.Tokens) && (s.Tokens[next].Kind == grammar.Mark || next < s.At("separator", cut)) {
+	for next < len(s.Tokens) && (s.mark(next) || next < s.At("separator", cut)) {
 		next++
 	}
 	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
-	more := second.cut()
 	var q Phrase
-	if more > 0 {
+	if more := second.cut(); more > 0 {
 		q, err = second.both(more)
 	} else {
 		q, err = second.one(first.groups())
 	}
-	if err != nil {
-		return p, err
-	}
 	p.And = append(p.And, q.All()...)
-	return p, nil
+	return p, err
 }
 
 // one reads a sentence that asks for one thing; before are the times of the
@@ -368,30 +346,36 @@ func (s *sentence) clauseEnds(i int) bool {
 	if t.Text == "." && i > 0 && i+1 < len(s.Tokens) && s.Tokens[i+1].Gap {
 		return s.order[i+1] || len(s.Tokens[i-1].Text) > 4 // and not "dr. "
 	}
-	return t.Text == "so" || t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
+	return s.Is(i, "so") || s.oneOf(i, ",;。!?") && !s.order[i]
 }
 
 // askingClause is where the clause begins that asks first, and where the words
 // end that do.
 func (s *sentence) askingClause() (from, to int) {
-	asked := max(s.firstAsk(), 0)
-	for from = asked; from > 0 && !s.clauseEnds(from-1); from-- {
-	}
-	for to = asked; to < len(s.Tokens) && s.order[to]; to++ {
+	to = max(s.firstAsk(), 0)
+	from = s.clause(to)
+	for to < len(s.Tokens) && s.order[to] {
+		to++
 	}
 	return from, to
+}
+
+// clause is where the clause begins in which i stands.
+func (s *sentence) clause(i int) int {
+	for i > 0 && !s.clauseEnds(i-1) {
+		i--
+	}
+	return i
 }
 
 // meant says that a group is a time: bounds alone are one only beside what they
 // bound.
 func (s *sentence) meant(g group, all []group) bool {
-	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool {
-		return p.limit != nil && (p.limit.kind == lasting && p.limit.span.calendar() || p.limit.kind == until && p.limit.start != nil)
-	}) {
+	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool { return p.limit != nil && p.limit.days() }) {
 		return true
 	}
-	if len(all) == 1 && len(g.pieces) == 1 && g.pieces[0].limit != nil && (g.pieces[0].limit.kind == since || g.pieces[0].limit.kind == window || s.Is(g.from, "到", "等")) {
-		return (group{pieces: g.pieces[0].limit.pieces}).names()&hasHour != 0
+	if l := g.pieces[0].limit; l != nil && len(all) == 1 && len(g.pieces) == 1 && (l.kind == since || l.kind == window || s.Is(g.from, "到", "等")) {
+		return l.pieces.names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
 		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
@@ -400,16 +384,14 @@ func (s *sentence) meant(g group, all []group) bool {
 
 // choose takes the group at an edge, and those that complete it.
 func (s *sentence) choose(all []group) []group {
-	best, rank := -1, 0
+	best, rank := 0, -1
 	for i, g := range all {
-		r := 1
-		switch err := g.failed(); {
-		case s.edge(g) && err == nil:
-			r = 4
-		case s.edge(g):
-			r = 3
-		case err == nil:
-			r = 2
+		r := 0
+		if g.failed() == nil {
+			r++
+		}
+		if s.edge(g) {
+			r += 2
 		}
 		if !g.bound() {
 			r += 4
@@ -449,8 +431,6 @@ func (s *sentence) bounding(g, bounds group) bool {
 	}) || g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced && !p.repeat.span.calendar() })
 }
 
-func (g group) parted() bool { return g.has(func(p piece) bool { return p.part != noPart }) }
-
 // completes says that one group names the day and the other the hour.
 func completes(g, other group) bool {
 	a, b := g.names(), other.names()
@@ -460,25 +440,29 @@ func completes(g, other group) bool {
 	if b == hasDay|hasHour && !other.has(piece.isHour) && !g.parted() {
 		b = hasDay
 	}
-	open := func(g group) bool { return g.has(func(p piece) bool { return p.open() && p.repeat.freq == weekly }) }
-	weekDay := func(g group) bool {
-		return g.has(func(p piece) bool {
-			return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
-		})
+	either := func(is, and func(p piece) bool) bool {
+		return g.has(is) && other.has(and) || other.has(is) && g.has(and)
 	}
-	if open(g) && weekDay(other) || weekDay(g) && open(other) { // "biweekly to … on friday"
-		return true
-	}
-	month := func(g group) bool {
-		return g.has(func(p piece) bool {
-			return p.repeat != nil && (p.repeat.freq == monthly && p.repeat.nth == 0 || p.repeat.freq == yearly && p.day == nil) && len(p.repeat.numbers) == 0
-		})
-	}
-	date := func(g group) bool {
-		return !g.repeats() && g.has(func(p piece) bool { return p.day != nil && p.day.kind != inDays && p.day.kind != weekday })
-	}
-	if month(g) && date(other) || date(g) && month(other) {
-		return true
-	}
-	return a == hasDay && b == hasHour || a == hasHour && b == hasDay
+	return either(piece.openWeek, piece.ofWeek) || // "biweekly to … on friday"
+		!(g.repeats() && other.repeats()) && either(piece.openMonth, piece.isDate) ||
+		a == hasDay && b == hasHour || a == hasHour && b == hasDay
+}
+
+// openWeek says that the piece repeats by weeks and does not tell the day, as
+// ofWeek ones do.
+func (p piece) openWeek() bool { return p.open() && p.repeat.freq == weekly }
+
+func (p piece) ofWeek() bool {
+	return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
+}
+
+// openMonth says that the piece repeats by months or years and does not tell the
+// day.
+func (p piece) openMonth() bool {
+	r := p.repeat
+	return r != nil && (r.freq == monthly && r.nth == 0 || r.freq == yearly && p.day == nil) && len(r.numbers) == 0
+}
+
+func (p piece) isDate() bool {
+	return p.day != nil && p.day.kind != inDays && p.day.kind != weekday
 }

@@ -1,57 +1,46 @@
 package when
 
-// usual are the hours of a part of the day when none is said.
-func (p part) usual() []int {
-	switch p {
-	case dawn:
-		return []int{3, 5}
-	case noon:
-		return []int{12}
-	case afternoon:
-		return []int{15}
-	case dusk, workEnd:
-		return []int{18}
-	case evening:
-		return []int{20}
-	}
-	return []int{9}
+// partOfDay is what is known of a part of the day.
+type partOfDay struct {
+	usual       []int
+	late        int // hours of the clock up to this one are after noon
+	first, last int // hours of 24 that may be named in it
+	from, to    int // the hours that are proposed in it
 }
+
+var partsOfDay = [...]partOfDay{
+	noPart:    {[]int{9}, -1, 24, 0, 0, 23}, // no hour is in it
+	dawn:      {[]int{3, 5}, -1, 0, 6, 0, 11},
+	morning:   {[]int{9}, -1, 1, 12, 0, 11},
+	noon:      {[]int{12}, 2, 11, 14, 0, 13},
+	afternoon: {[]int{15}, 8, 12, 20, 0, 18},
+	dusk:      {[]int{18}, 11, 16, 20, 17, 19},
+	evening:   {[]int{20}, 11, 16, 27, 18, 23},
+	workEnd:   {[]int{18}, 11, 16, 20, 17, 19},
+}
+
+// usual are the hours when none is said.
+func (p part) usual() []int { return partsOfDay[p].usual }
 
 // hour is what an hour means in a part of the day; false when it is not in it.
 // Hours from 24 on are of the day after: 今晚十二点, 晚上一点.
 func (p part) hour(h int) (int, bool) {
-	switch p {
-	case dawn:
-		return h % 12, h <= 6 || h == 12 || h == 24
-	case morning:
-		return h, h >= 1 && h <= 12
-	case noon:
-		if h <= 2 {
-			h += 12
-		}
-		return h, h >= 11 && h <= 14
-	case afternoon:
-		if h <= 8 {
-			h += 12
-		}
-		return h, h >= 12 && h <= 20
-	case dusk, workEnd:
-		if h < 12 {
-			h += 12
-		}
-		return h, h >= 16 && h <= 20
-	case evening:
-		switch {
-		case h == 0 || h == 12 || h == 24:
-			return 24, true
-		case h <= 3:
-			return h + 24, true
-		case h <= 11:
-			return h + 12, true
-		}
-		return h, h >= 16
+	about := partsOfDay[p]
+	switch {
+	case p == dawn && h%12 == 0:
+		h = 0
+	case p == evening && (h <= 3 || h == 12 || h == 24):
+		h = 24 + h%12
+	case h <= about.late:
+		h += 12
 	}
-	return h, false
+	return h, about.first <= h && h <= about.last
+}
+
+// has says that the hour, of 24, is in the part.
+func (p part) has(hour int) bool {
+	h, ok := p.hour(hour)
+	return ok && h%24 == hour%24
 }
 
 // hours are the readings of what was said of the hour, and the minute and
@@ -81,7 +70,7 @@ func (c clock) readings(work bool, near func(int) bool) []int {
 	p, other := c.part, (c.hour+12)%24
 	switch {
 	case c.style == fixed:
-		if h, ok := p.hour(c.hour); ok && h%24 == c.hour%24 {
+		if h, _ := p.hour(c.hour); p.has(c.hour) {
 			return []int{h}
 		}
 		if c.contradicts() {
@@ -118,9 +107,7 @@ func (c clock) readings(work bool, near func(int) bool) []int {
 
 // contradicts says that the other half of the day was named: tonight at 9am.
 func (c clock) contradicts() bool {
-	h, ok := c.part.hour(c.hour)
-	o, fits := c.part.hour((c.hour + 12) % 24)
-	return c.style == fixed && c.part != noPart && !(ok && h%24 == c.hour%24) && fits && o%24 == (c.hour+12)%24
+	return c.style == fixed && !c.part.has(c.hour) && c.part.has((c.hour+12)%24)
 }
 
 // hourQuestion asks which reading of an hour is meant.

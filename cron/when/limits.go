@@ -80,7 +80,10 @@ func (b *bag) aligned(parts []calendar.Part, start time.Time) time.Time {
 	for i := range each {
 		each[i].Interval = 0
 	}
-	r := calendar.Rule{Start: b.shows(start), Parts: each}
+	r, err := calendar.ParseRule((&calendar.Rule{Start: b.shows(start), Parts: each}).String())
+	if err != nil {
+		return start // ruled says what is wrong
+	}
 	first, ok := r.Next(start.Add(-time.Second), b.shown)
 	if !ok {
 		return start

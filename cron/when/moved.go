@@ -27,12 +27,10 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 	names := g.names()
 	g.sameDay(calendar.On(next))
 	switch {
-	case g.repeats() && !g.has(func(p piece) bool {
-		return p.clock != nil || p.part != noPart || p.repeat != nil && p.repeat.freq == spaced
-	}):
-		g.pieces = append(g.pieces, hourPiece(next))
-	case names == hasDay && !g.has(func(p piece) bool { return p.week != nil }):
-		g.pieces = append(g.pieces, hourPiece(next))
+	case g.repeats() && names&hasHour == 0 && !g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced }),
+		names == hasDay && !g.has(func(p piece) bool { return p.week != nil }):
+		hour := clock{hour: next.Hour(), minute: next.Minute(), second: next.Second(), style: fixed}
+		g.pieces = append(g.pieces, piece{clock: &hour})
 	case names == hasHour:
 		if old.At.IsZero() && old.Every == 0 {
 			return rehoured(s, g, old, next)
@@ -41,7 +39,7 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 		if !on.At(23, 59, 59, zone).After(now) {
 			on = calendar.On(now.In(zone))
 		}
-		g.pieces = append([]piece{onDay(day{kind: onDate, n: coming, date: on})}, s.nearHour(g.pieces, next)...)
+		g.pieces = append(pieces{onDay(day{kind: onDate, n: coming, date: on})}, s.nearHour(g.pieces, next)...)
 	}
 	return s.finish([]group{g}, "")
 }
@@ -59,11 +57,11 @@ func (s *sentence) movedGroup() (group, bool) {
 
 // sameDay gives what repeats by weeks, months or years without a day that of
 // the old time.
-func (g group) sameDay(d calendar.Date) {
-	if g.has(func(p piece) bool { return p.day != nil }) {
+func (all pieces) sameDay(d calendar.Date) {
+	if all.has(func(p piece) bool { return p.day != nil }) {
 		return
 	}
-	for _, p := range g.pieces {
+	for _, p := range all {
 		switch r := p.repeat; {
 		case r == nil || r.week != 0 || r.nth != 0 || len(r.numbers) > 0 || r.days:
 		case r.freq == weekly:
@@ -76,32 +74,29 @@ func (g group) sameDay(d calendar.Date) {
 	}
 }
 
-func hourPiece(t time.Time) piece {
-	return piece{clock: &clock{hour: t.Hour(), minute: t.Minute(), second: t.Second(), style: fixed}}
-}
-
 // nearHour reads "5:30" for something at 5 in the afternoon as half past five in
 // the afternoon.
-func (s *sentence) nearHour(pieces []piece, old time.Time) []piece {
-	pieces = slices.Clone(pieces)
-	for i, p := range pieces {
-		if p.clock == nil || p.clock.style != colon || p.clock.hour > 12 || (group{pieces: pieces}).has(func(p piece) bool { return p.part != noPart }) {
-			continue
-		}
-		c := *p.clock
-		if afternoon := old.Hour() >= 12; afternoon && c.hour < 12 {
-			c.hour += 12
-		}
-		c.style = fixed
-		pieces[i].clock = &c
+func (s *sentence) nearHour(all pieces, old time.Time) pieces {
+	if all.parted() {
+		return all
 	}
-	return pieces
+	all = slices.Clone(all)
+	for i, p := range all {
+		if p.clock != nil && p.clock.style == colon && p.clock.hour <= 12 {
+			c := *p.clock
+			if c.style = fixed; c.hour < 12 && old.Hour() >= 12 {
+				c.hour += 12
+			}
+			all[i].clock = &c
+		}
+	}
+	return all
 }
 
 // rehoured is what repeats at another hour.
 func rehoured(s *sentence, g group, old Phrase, next time.Time) (Phrase, error) {
 	on := piece{day: &day{kind: onDate, n: coming, date: calendar.On(s.now).Add(1)}}
-	p, err := s.finish([]group{{pieces: append([]piece{on}, s.nearHour(g.pieces, next)...), from: g.from, to: g.to}}, "")
+	p, err := s.finish([]group{{pieces: append(pieces{on}, s.nearHour(g.pieces, next)...), from: g.from, to: g.to}}, "")
 	if unsure, ok := errors.AsType[*Ambiguous](err); ok {
 		for i := range unsure.Choices {
 			unsure.Choices[i] = old.at(unsure.Choices[i].At)

@@ -4,15 +4,55 @@ import (
 	"magpie/cron/grammar"
 )
 
-func wholeNumber(t *grammar.Text, i int) (any, int) {
+// reading reads at the i-th token: a value and the place behind it, 0 when it is
+// not there.
+type reading = func(t *grammar.Text, i int) (any, int)
+
+// within reads a number that lies between two others.
+func within(least, most int, read reading) reading {
+	return func(t *grammar.Text, i int) (any, int) {
+		v, j := read(t, i)
+		if n, _ := v.(int); j == 0 || n < least || n > most {
+			return nil, 0
+		}
+		return v, j
+	}
+}
+
+// long reads a number of so many digits.
+func long(count int) reading {
+	return func(t *grammar.Text, i int) (any, int) {
+		if t.Num(i) < 0 || len(t.Tokens[i].Text) != count {
+			return nil, 0
+		}
+		return t.Num(i), i + 1
+	}
+}
+
+func digits(t *grammar.Text, i int) (any, int) {
 	if n := t.Num(i); n >= 0 {
 		return n, i + 1
 	}
+	return nil, 0
+}
+
+func wholeChinese(t *grammar.Text, i int) (any, int) { return found(t.Chinese(i)) }
+
+func spoken(t *grammar.Text, i int) (any, int) {
 	if t.Is(i, "a", "an") {
 		return nil, 0
 	}
 	return found(t.Spoken(i))
 }
+
+func number(t *grammar.Text, i int) (any, int) {
+	if v, j := digits(t, i); j > 0 {
+		return v, j
+	}
+	return spoken(t, i)
+}
+
+func ordinal(t *grammar.Text, i int) (any, int) { return found(t.Ordinal(i)) }
 
 func chineseNumber(t *grammar.Text, i int) (any, int) {
 	n, j := t.Chinese(i)
@@ -23,33 +63,6 @@ func chineseNumber(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	return found(float64(n), j)
-}
-
-func within(t *grammar.Text, i, least, most int) (any, int) {
-	n, j := t.Chinese(i)
-	if j == 0 || n < least || n > most {
-		return nil, 0
-	}
-	return n, j
-}
-
-// lunarNumber reads 十五, 廿三, 二十八, 三十.
-func lunarNumber(t *grammar.Text, i int) (any, int) {
-	if t.Is(i, "廿") {
-		if n, j := t.Chinese(i + 1); j > 0 && n < 10 {
-			return 20 + n, j
-		}
-		return 20, i + 1
-	}
-	return within(t, i, 1, 30)
-}
-
-func ordinal(t *grammar.Text, i int, digits bool) (any, int) {
-	n, j := t.Ordinal(i)
-	if j == 0 || (t.Num(i) >= 0) != digits {
-		return nil, 0
-	}
-	return n, j
 }
 
 // dayNumber reads the number of a day: "22", "22nd", "first"; not the 9 of 9:30
@@ -74,21 +87,11 @@ func year(t *grammar.Text, i int) (any, int) {
 }
 
 func hour(t *grammar.Text, i int) (any, int) {
-	if n := t.Num(i); n >= 0 {
-		if len(t.Tokens[i].Text) > 2 || n > 24 && !t.Is(i+1, "点") {
-			return nil, 0
-		}
-		return n, i + 1
-	}
-	return spokenHour(t, i)
-}
-
-func spokenHour(t *grammar.Text, i int) (any, int) {
-	n, j := t.Spoken(i)
-	if j == 0 || n > 12 || t.Is(i, "a", "an") {
+	v, j := number(t, i)
+	if n, _ := v.(int); j == 0 || n > 24 && !t.Is(i+1, "点") || n > 12 && t.Num(i) < 0 || t.Num(i) >= 0 && len(t.Tokens[i].Text) > 2 {
 		return nil, 0
 	}
-	return n, j
+	return v, j
 }
 
 func minute(t *grammar.Text, i int) (any, int) {
@@ -102,41 +105,9 @@ func minute(t *grammar.Text, i int) (any, int) {
 	return int(n), j
 }
 
-// minuteWord reads "thirty", "oh five", and the minute of "9 30".
-func minuteWord(t *grammar.Text, i int) (any, int) {
-	if t.Is(i, "oh", "o") {
-		n, j := t.Spoken(i + 1)
-		return found(n, j)
-	}
-	if t.Num(i) >= 10 && t.Num(i) <= 59 && t.At("ampm", i+1) > 0 {
-		return t.Num(i), i + 1
-	}
-	n, j := t.Spoken(i)
-	if n < 10 || n > 59 {
-		return nil, 0
-	}
-	return n, j
-}
-
-func minuteDigits(t *grammar.Text, i int) (any, int) {
-	if n := t.Num(i); n >= 0 && n < 60 && len(t.Tokens[i].Text) == 2 {
-		return n, i + 1
-	}
-	return nil, 0
-}
-
-// military reads 1530, 0900.
-func military(t *grammar.Text, i int) (any, int) {
-	n := t.Num(i)
-	if n < 0 || len(t.Tokens[i].Text) != 4 || n/100 > 24 || n%100 > 59 {
-		return nil, 0
-	}
-	return n, i + 1
-}
-
 // earlyDigits reads 0530 beside a day, or where the text begins with it.
 func earlyDigits(t *grammar.Text, i int) (any, int) {
-	n, j := military(t, i)
+	n, j := within(0, 2459, long(4))(t, i)
 	if j == 0 || t.Tokens[i].Text[0] != '0' || t.At("day", j) == 0 && i > 0 {
 		return nil, 0
 	}
@@ -196,30 +167,28 @@ func chineseDays(t *grammar.Text, i int) (any, int) {
 	return found(kept, end)
 }
 
-// chineseHour reads the hour and its 点 or 时: 三点, 8点, 十五时.
-func chineseHour(t *grammar.Text, i int) (any, int) {
-	if t.Is(i-1, "早", "晚", "快", "慢", "多", "少", "有", "差", "第", "大", "小", "高", "低", "好", "远", "近", "注", "重", "提", "做", "吃", "写", "这", "那") && t.Close(i) && t.Is(i, "一", "两", "几") {
-		return nil, 0 // 早一点 is not one o'clock
-	}
-	n, j := t.Chinese(i)
-	if j == 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
-		return nil, 0
-	}
-	c := clock{hour: n, from: i}
-	if n == 0 || n > 12 || t.Num(i) >= 0 && len(t.Tokens[i].Text) == 2 && n < 10 {
+// written is the hour n that begins at i: 08 and 15 are of 24 hours.
+func written(t *grammar.Text, i, n int) clock {
+	c := clock{hour: n, from: i, to: i + 1}
+	if n == 0 || n > 12 || n < 10 && len(t.Tokens[i].Text) == 2 {
 		c.style = full
 	}
-	switch {
-	case t.Any(j, "点钟", "点鐘") > 0:
-		c.to = j + 2
-	case t.Is(j, "点") && (n > 3 || t.Is(i-1, "午", "上", "晨", "晚", "、", "和", "到") || !t.Is(j+1, "名", "赞", "餐", "击", "评", "儿", "水", "意", "建", "滴", "子", "单", "外", "菜", "歌", "头", "火", "事", "东", "方", "心", "个")) && !(n == 1 && t.Is(j+1, "都", "也")):
-		c.to = j + 1
-	case t.Is(j, "时") && !t.Is(j+1, "间", "候", "长", "辰", "区", "差"):
-		c.to = j + 1
-	default:
+	return c
+}
+
+// chineseHour reads the hour and its 点 or 时: 三点, 8点, 十五时.
+func chineseHour(t *grammar.Text, i int) (any, int) {
+	n, j := t.Chinese(i)
+	if j == 0 || t.At("早一", i-1) > 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
 		return nil, 0
 	}
-	return c, c.to
+	c := written(t, i, n)
+	c.to = t.At("点钟", j)
+	if t.At("时间", j) > 0 || n == 1 && t.At("点都", j) > 0 ||
+		n <= 3 && t.At("点名", j) > 0 && !t.Is(i-1, "午", "上", "晨", "晚", "、", "和", "到") {
+		return nil, 0
+	}
+	return found(c, c.to)
 }
 
 // chineseMinute reads 零五, 30分, 四十五 behind an hour.
@@ -235,7 +204,7 @@ func chineseMinute(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	two := n >= 10 || t.Is(i, "零", "〇") || len(t.Tokens[i].Text) == 2
-	if !two || t.Is(j, "个", "人", "名", "位", "块", "元", "%", "天", "点", "小", "分", "秒", "年", "月", "号", "日", "次", "只", "条", "件", ":", "度", "岁", "刻", "周", "星", "片", "粒", "米", "公", "斤", "千") {
+	if !two || t.At("counted-zh", j) > 0 {
 		return nil, 0
 	}
 	return n, j
@@ -260,11 +229,11 @@ func digital(t *grammar.Text, i int) (any, int) {
 	if h < 0 || t.Num(i+2) < 0 || !t.Is(i+1, ":") || !t.Close(i+1) || !t.Close(i+2) || len(t.Tokens[i+2].Text) != 2 || len(t.Tokens[i].Text) > 2 {
 		return nil, 0
 	}
-	c := clock{hour: h, minute: t.Num(i + 2), style: colon, from: i, to: i + 3}
-	if len(t.Tokens[i].Text) == 2 && h < 10 || h == 0 || h > 12 || i > from {
+	c, j := written(t, i, h), i+3
+	c.minute, c.style = t.Num(i+2), max(c.style, colon)
+	if i > from {
 		c.style = full
 	}
-	j := i + 3
 	if t.Is(j, ":") && t.Close(j) && t.Close(j+1) && t.Num(j+1) >= 0 {
 		c.second, j = t.Num(j+1), j+2
 		if t.Is(j, ".") && t.Close(j) && t.Close(j+1) && t.Num(j+1) != -1 {

@@ -165,10 +165,10 @@ type repeat struct {
 // limit bounds what repeats, or leaves something out.
 type limit struct {
 	kind   limitKind
-	pieces []piece // the time that is the bound; of a window the end
-	start  []piece // of a window
-	week   uint8   // of an except
-	span   Span    // of a lasting
+	pieces pieces // the time that is the bound; of a window the end
+	start  pieces // of a window
+	week   uint8  // of an except
+	span   Span   // of a lasting
 	count  int
 }
 
@@ -222,15 +222,18 @@ func (u unit) times(n float64) Span {
 	return s
 }
 
-// group is a run of pieces: one time, or several in a row.
+// pieces are a row of them: one time, or several.
+type pieces []piece
+
+// group is a row of pieces in a sentence.
 type group struct {
-	pieces   []piece
+	pieces
 	from, to int // tokens
 }
 
 // failed is the first error of the pieces.
-func (g group) failed() error {
-	for _, p := range g.pieces {
+func (all pieces) failed() error {
+	for _, p := range all {
 		if p.err != nil {
 			return p.err
 		}
@@ -238,9 +241,19 @@ func (g group) failed() error {
 	return nil
 }
 
-func (g group) has(is func(p piece) bool) bool { return slices.ContainsFunc(g.pieces, is) }
+func (all pieces) has(is func(p piece) bool) bool { return slices.ContainsFunc(all, is) }
 
-func (g group) repeats() bool { return g.has(func(p piece) bool { return p.repeat != nil }) }
+func (all pieces) repeats() bool { return all.has(func(p piece) bool { return p.repeat != nil }) }
+
+func (all pieces) parted() bool { return all.has(func(p piece) bool { return p.part != noPart }) }
+
+// bound says that the pieces only bound or move another time.
+func (all pieces) bound() bool {
+	return !all.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
+}
+
+// shifts says that one is so much before or after another time.
+func (all pieces) shifts() bool { return all.has(func(p piece) bool { return p.shift != nil }) }
 
 type names uint8
 
@@ -250,10 +263,10 @@ const (
 	hasMore
 )
 
-// names says what the group holds.
-func (g group) names() names {
+// names says what the pieces hold.
+func (all pieces) names() names {
 	var n names
-	for _, p := range g.pieces {
+	for _, p := range all {
 		if p.day != nil || p.week != nil || p.repeat != nil && p.repeat.freq != spaced {
 			n |= hasDay
 		}

@@ -14,7 +14,7 @@ var partHours = map[part][2]int{morning: {0, 12}, afternoon: {12, 18}, evening: 
 func Range(text string, now time.Time, zone *time.Location) (from, to time.Time, ok bool) {
 	s := newSentence(text, now, zone)
 	for _, g := range s.groups() {
-		var limits []piece
+		var limits pieces
 		for _, p := range g.pieces {
 			if p.limit != nil && p.limit.kind == until && p.limit.start != nil {
 				limits = p.limit.start
@@ -55,23 +55,12 @@ func Range(text string, now time.Time, zone *time.Location) (from, to time.Time,
 
 // firstDays are the first of the days that d can be, and how many they are.
 func (b *bag) firstDays(d day) (calendar.Date, int) {
-	today := calendar.On(b.now)
-	switch {
-	case d.kind == weekend:
-		return today.Monday().Add(7*max(d.n, 0) + 5), 2
-	case d.kind == monthDay && d.number == 0:
-		first := calendar.Date{Year: today.Year, Month: today.Month, Day: 1}.Months(max(d.n, 0))
-		return first, first.Last()
-	case d.kind == onDate && d.date.Day == 0:
-		first := calendar.Date{Year: today.Year, Month: d.date.Month, Day: 1}
-		if first.Month < today.Month {
-			first.Year++
-		}
-		return first, first.Last()
+	if first, n := b.open(d); n > 0 {
+		return first, n
 	}
 	dates, err := b.dates(d)
 	if err != nil || len(dates) == 0 {
-		return today, 0
+		return calendar.On(b.now), 0
 	}
 	return dates[0], 1
 }

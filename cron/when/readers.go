@@ -10,45 +10,50 @@ import (
 // readers read what the tables cannot say.
 func readers() map[string]grammar.Reader {
 	type text = *grammar.Text
-	const english, chinese = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
+	const english, numerals = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
 	return map[string]grammar.Reader{
-		"number":         {Read: wholeNumber, At: english},
-		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
-		"cn":             {Read: func(t text, i int) (any, int) { return found(t.Chinese(i)) }, At: chinese},
-		"cn-number":      {Read: chineseNumber, At: chinese},
-		"cn-day":         {Read: func(t text, i int) (any, int) { return within(t, i, 1, 99) }, At: chinese},
-		"cn-lunar":       {Read: lunarNumber, At: chinese},
-		"cn-hour":        {Read: chineseHour, At: chinese},
-		"cn-minute":      {Read: chineseMinute, At: chinese},
-		"ordinal":        {Read: func(t text, i int) (any, int) { return found(t.Ordinal(i)) }, At: english},
-		"ordinal-digits": {Read: func(t text, i int) (any, int) { return ordinal(t, i, true) }, At: grammar.Digits},
-		"ordinal-word":   {Read: func(t text, i int) (any, int) { return ordinal(t, i, false) }, At: grammar.Spoken},
-		"day-number":     {Read: dayNumber, At: english},
-		"listed-date":    {Read: listedDate, At: grammar.Digits},
-		"year":           {Read: year, At: chinese},
+		"digits":         {Read: digits, At: grammar.Digits},
+		"four-digits":    {Read: long(4), At: grammar.Digits},
+		"minute-digits":  {Read: within(0, 59, long(2)), At: grammar.Digits},
+		"minute-number":  {Read: within(10, 59, digits), At: grammar.Digits},
+		"minute-word":    {Read: within(10, 59, spoken), At: grammar.Spoken},
+		"military":       {Read: within(0, 2459, long(4)), At: grammar.Digits},
 		"hour":           {Read: hour, At: english},
-		"hour-word":      {Read: spokenHour, At: grammar.Spoken},
-		"minute":         {Read: minute, At: english},
-		"minute-word":    {Read: minuteWord, At: english},
-		"minute-digits":  {Read: minuteDigits, At: grammar.Digits},
-		"military":       {Read: military, At: grammar.Digits},
+		"hour-word":      {Read: within(0, 12, spoken), At: grammar.Spoken},
 		"early-digits":   {Read: earlyDigits, At: grammar.Digits},
 		"run-together":   {Read: runTogether, At: grammar.Digits},
 		"digital":        {Read: digital, At: grammar.Digits | grammar.Letters},
+		"spoken":         {Read: spoken, At: grammar.Spoken},
+		"number":         {Read: number, At: english},
+		"amount":         {Read: func(t text, i int) (any, int) { return found(t.Amount(i)) }, At: english},
+		"minute":         {Read: minute, At: english},
+		"ordinal":        {Read: ordinal, At: english},
+		"ordinal-digits": {Read: ordinal, At: grammar.Digits},
+		"ordinal-word":   {Read: ordinal, At: grammar.Spoken},
+		"day-number":     {Read: dayNumber, At: english},
+		"listed-date":    {Read: listedDate, At: grammar.Digits},
 		"numbers":        {Read: numbers, At: english},
-		"cn-days":        {Read: chineseDays, At: chinese},
-		"iso-date":       {Read: isoDate, At: grammar.Digits},
-		"zone-name":      {Read: zoneName, At: grammar.Letters | grammar.Marks},
+		"year":           {Read: year, At: numerals},
+		"cn":             {Read: wholeChinese, At: numerals},
+		"cn-day":         {Read: within(1, 99, wholeChinese), At: numerals},
+		"cn-lunar":       {Read: within(1, 30, wholeChinese), At: numerals},
+		"cn-number":      {Read: chineseNumber, At: numerals},
+		"cn-hour":        {Read: chineseHour, At: numerals},
+		"cn-minute":      {Read: chineseMinute, At: numerals},
+		"cn-days":        {Read: chineseDays, At: numerals},
+		"zone-area":      {Read: zoneArea, At: grammar.Letters},
+		"zone-word":      {Read: zoneWord, At: grammar.Letters},
+		"utc-offset":     {Read: utcOffset, At: grammar.Marks},
 		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
 		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
-		"weekdays":        {Read: func(t text, i int) (any, int) { return listed(t, i, "weekday", "list-and") }, Like: "weekday"},
-		"plural-weekdays": {Read: func(t text, i int) (any, int) { return listed(t, i, "plural-weekday", "list-and") }, Like: "plural-weekday"},
-		"weekday-range":   {Read: func(t text, i int) (any, int) { return ranged(t, i, "weekday", "list-and") }, Like: "weekday"},
+		"weekdays":        {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
+		"plural-weekdays": {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
+		"weekday-range":   {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},
 		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
-		"周几s":             {Read: func(t text, i int) (any, int) { return listed(t, i, "周几", "zh-list") }, Like: "周几"},
-		"周几-range":        {Read: chineseRange, Like: "周"},
+		"周几s":             {Read: weekdayReader("周几", "zh-list", false), Like: "周几"},
+		"几到几":             {Read: weekdayReader("周几", "zh-list", true), Like: "周几"},
 		"time":            {Read: bound, At: english, Like: "point"},
 		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
 		"run":             {Read: runTime},
@@ -82,20 +87,18 @@ func terms(t *grammar.Text, i int, category string, between ...string) (any, int
 	return found(total, end)
 }
 
-// listed reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
-// 三和周五, 一三五. The value is their bits.
-func listed(t *grammar.Text, i int, category, joiner string) (any, int) {
-	week, _, next := weekdayList(t, i, category, joiner)
-	return found(week, next)
-}
-
-// ranged is listed for what has a range in it.
-func ranged(t *grammar.Text, i int, category, joiner string) (any, int) {
-	week, span, next := weekdayList(t, i, category, joiner)
-	if !span {
-		return nil, 0
+// weekdayReader reads days of the week: "monday, wednesday and friday", "mon-fri", 一、
+// 三和周五, 一三五. The value is their bits. Of ranges only what has one in it, or
+// is written without anything between, is read.
+func weekdayReader(category, joiner string, ranges bool) reading {
+	return func(t *grammar.Text, i int) (any, int) {
+		week, ranged, next := weekdayList(t, i, category, joiner)
+		days := bits.OnesCount8(week)
+		if ranges && !ranged && !(category == "周几" && days > 1 && next == i+days) {
+			return nil, 0
+		}
+		return found(week, next)
 	}
-	return week, next
 }
 
 func weekdayList(t *grammar.Text, i int, category, joiner string) (week uint8, span bool, next int) {
@@ -141,38 +144,6 @@ func shortWeekday(t *grammar.Text, i int) (any, int) {
 	return nil, 0
 }
 
-// chineseRange reads 周一到周五.
-func chineseRange(t *grammar.Text, i int) (any, int) {
-	j := t.At("周", i)
-	if j == 0 {
-		return nil, 0
-	}
-	week, span, next := weekdayList(t, j, "周几", "zh-list")
-	if !span && !(bits.OnesCount8(week) > 1 && next == j+bits.OnesCount8(week)) { // 周一三五
-		return nil, 0
-	}
-	return week, next
-}
-
-// isoDate reads 2026-11-22, also with slashes or dots.
-func isoDate(t *grammar.Text, i int) (any, int) {
-	y, m, d := t.Num(i), t.Num(i+2), t.Num(i+4)
-	sep := t.Tokens.Text(i + 1)
-	if y < 0 || len(t.Tokens[i].Text) != 4 || m < 0 || d < 0 || sep != t.Tokens.Text(i+3) || sep != "-" && sep != "/" && sep != "." {
-		return nil, 0
-	}
-	for j := i + 1; j < i+5; j++ {
-		if !t.Close(j) {
-			return nil, 0
-		}
-	}
-	p := calendarDay(y, m, d, coming)
-	if p.day != nil {
-		p.day.digits = true
-	}
-	return p, i + 5
-}
-
 // bound reads the time that bounds another one: a day, an hour, or both.
 func bound(t *grammar.Text, i int) (any, int) {
 	g := group{from: i}
@@ -187,16 +158,10 @@ func bound(t *grammar.Text, i int) (any, int) {
 			}
 		}
 		if next == 0 && len(g.pieces) == 0 {
-			if h, k := hour(t, j); k > 0 && !countsOn(t, k) {
-				c := clock{hour: h.(int), from: j, to: k}
-				if c.hour == 0 || c.hour > 12 {
-					c.style = full
-				}
-				v, next = c.checked(), k
-			}
+			v, next = t.Match("lone-hour", j)
 		}
 		p, ok := v.(piece)
-		if ok && p.clock != nil && (group{pieces: g.pieces}).has(func(o piece) bool { return o.clock != nil }) {
+		if ok && p.clock != nil && g.has(func(o piece) bool { return o.clock != nil }) {
 			break
 		}
 		if !ok || p.repeat != nil || p.limit != nil || p.shift != nil || p.nag || p.bare || p.asked || p.weak && len(g.pieces) == 0 && p.day == nil {

@@ -1,93 +1,21 @@
 package when
 
 import (
-	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"magpie/cron/grammar"
 )
 
 var repeatActions = map[string]grammar.Action{
-	"daily":      func(grammar.Args) any { return repeated(repeat{freq: daily}) },
-	"every-days": func(a grammar.Args) any { return apart(a, 0) },
-	"every-part": func(a grammar.Args) any {
-		return piece{repeat: &repeat{freq: daily}, part: partNames[a.Word(0)]}
-	},
-	"every-part-of": func(a grammar.Args) any { p, _ := a.Arg(0).(part); return piece{repeat: &repeat{freq: daily}, part: p} },
-	"every-clock": func(a grammar.Args) any {
-		return piece{repeat: &repeat{freq: daily}, clock: &clock{hour: a.Num(0, 0), style: fixed, from: a.From, to: a.To}}
-	},
-	"weekly": func(a grammar.Args) any {
-		week, _ := a.Arg(0).(uint8)
-		return repeated(repeat{freq: weekly, week: week, every: a.Num(1, 1), work: week == workdays})
-	},
-	"weekly-one": func(a grammar.Args) any { return repeated(repeat{freq: weekly, week: bit(a, 0), every: a.Num(1, 1)}) },
-	"weekly-asked": func(a grammar.Args) any {
-		p := repeated(repeat{freq: weekly, week: a.Arg(0).(uint8), every: a.Num(1, 1)})
-		p.asked = true
-		return p
-	},
-	"weekly-days": func(a grammar.Args) any {
-		week := uint8(0)
-		for n := range 3 {
-			week |= bit(a, n)
+	"repeat": repeatOf,
+	"spaced": func(a grammar.Args) any { return spacing(span(a)) },
+	"apart": func(a grammar.Args) any { // 每隔两天: every two days, or with two days between
+		n := a.Num(0, 1)
+		if n <= 1 && a.Word(1) == "day" {
+			return spacing(Span{Days: 2})
 		}
-		return repeated(repeat{freq: weekly, week: week})
-	},
-	"weekly-work": func(a grammar.Args) any {
-		p, _ := a.Arg(0).(piece)
-		return piece{repeat: &repeat{freq: weekly, week: workdays, work: true}, part: p.part}
-	},
-	"weekly-ends": func(a grammar.Args) any {
-		p, _ := a.Arg(0).(piece)
-		return piece{repeat: &repeat{freq: weekly, week: weekends}, part: p.part}
-	},
-	"weekly-cn": func(a grammar.Args) any {
-		if a.Word(0) == "rest" {
-			return repeated(repeat{freq: weekly, week: weekends, rest: true, days: true})
-		}
-		return repeated(repeat{freq: weekly, week: workdays, work: true, days: true})
-	},
-	"daily-except": func(a grammar.Args) any {
-		week, _ := a.Arg(0).(uint8)
-		return repeated(repeat{freq: weekly, week: allWeek &^ week})
-	},
-	"every-weeks":  func(a grammar.Args) any { return repeated(repeat{freq: weekly, every: a.Num(0, 1)}) },
-	"every-months": func(a grammar.Args) any { return repeated(repeat{freq: monthly, every: a.Num(0, 1)}) },
-	"every-years":  func(a grammar.Args) any { return repeated(repeat{freq: yearly, every: a.Num(0, 1)}) },
-	"weeks-apart": func(a grammar.Args) any {
-		return repeated(repeat{freq: spaced, span: Span{Days: 7 * a.Num(0, 1)}, apart: true})
-	},
-	"days-apart": func(a grammar.Args) any {
-		if n := a.Num(0, 1); n > 1 {
-			return repeated(repeat{freq: spaced, span: Span{Days: n}, apart: true})
-		}
-		return repeated(repeat{freq: spaced, span: Span{Days: 2}})
-	},
-	"spaced":      func(a grammar.Args) any { return spacing(a.Arg(0).(Span)) },
-	"spaced-unit": func(a grammar.Args) any { return spacing(units[a.Word(1)].times(float64(a.Num(0, 1)))) },
-	"full-hour": func(a grammar.Args) any {
-		n := a.Num(0, 0)
-		if n < 0 || n > 59 {
-			return invalidPiece("no hour has this minute")
-		}
-		return repeated(repeat{freq: fullHour, minute: n})
-	},
-	"monthly": func(a grammar.Args) any {
-		n, _ := a.Arg(0).([]int)
-		return repeated(repeat{freq: monthly, numbers: n, every: a.Num(1, 1)})
-	},
-	"monthly-sure": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, numbers: a.Arg(0).([]int), sure: true})
-	},
-	"monthly-last": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, numbers: []int{lastDay}, every: a.Num(0, 1)})
-	},
-	"monthly-one": func(a grammar.Args) any { return repeated(repeat{freq: monthly, numbers: []int{a.Num(0, 1)}}) },
-	"monthly-nth": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, nth: a.Num(0, 1), week: bit(a, 1), also: a.Num(2, 0)})
+		return repeated(repeat{freq: spaced, span: units[a.Word(1)].times(float64(n)), apart: true})
 	},
 	"monthly-listed": func(a grammar.Args) any { // every 1st and 15th; not every second, every third friday
 		n := a.Arg(0).([]int)
@@ -96,81 +24,103 @@ var repeatActions = map[string]grammar.Action{
 		}
 		return repeated(repeat{freq: monthly, numbers: n})
 	},
-	"monthly-work": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, nth: a.Num(0, 1), work: true, days: true})
-	},
-	"monthly-lunar-one": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, lunar: true, numbers: []int{a.Num(0, 1)}})
-	},
-	"lunar-both": func(grammar.Args) any { return repeated(repeat{freq: monthly, lunar: true, numbers: []int{1, 15}}) },
-	"quarter-day": func(a grammar.Args) any {
-		r := repeat{freq: monthly, months: []int{1, 4, 7, 10}, numbers: []int{a.Num(0, 1)}}
-		if r.numbers[0] == lastDay {
-			r.months = []int{3, 6, 9, 12}
-		}
-		return repeated(r)
-	},
-	"quarter-nth": func(a grammar.Args) any {
-		return repeated(repeat{freq: monthly, months: []int{1, 4, 7, 10}, nth: a.Num(0, 1), week: bit(a, 1)})
-	},
-	"yearly": func(a grammar.Args) any {
-		p, _ := a.Arg(0).(piece)
-		if p.err == nil && (p.day == nil || p.day.kind != onDate || p.day.date.Year > 0 || p.day.date.Day == 0) {
+	"often": func(a grammar.Args) any { // so many times a day, and at least so many
+		n := a.Num(0, 1)
+		switch {
+		case n < a.Num(1, 0):
 			return nil
+		case n == 1:
+			n = 0
 		}
-		p.repeat = &repeat{freq: yearly}
-		return p
+		return repeated(repeat{freq: daily, often: n})
 	},
-	"years-apart": func(a grammar.Args) any {
-		p, _ := a.Arg(1).(piece)
-		if p.err == nil && (p.day == nil || p.day.kind != onDate || p.day.date.Year > 0 || p.day.date.Day == 0) {
-			return nil
-		}
-		p.repeat = &repeat{freq: yearly, every: a.Num(0, 1)}
-		return p
-	},
-	"yearly-holiday": func(a grammar.Args) any {
-		return piece{repeat: &repeat{freq: yearly}, day: &day{kind: holiday, key: a.Word(0), n: coming}}
-	},
-	"yearly-lunar": func(a grammar.Args) any {
-		p, ok := lunarOn(a.Num(0, 0), a.Num(1, 0), coming).(piece)
-		if !ok {
-			return nil
-		}
-		p.repeat = &repeat{freq: yearly, lunar: true}
-		return p
-	},
-	"three-parts":      func(grammar.Args) any { return parts(true, 9, 12, 20) },
-	"two-parts":        func(grammar.Args) any { return parts(true, 9, 20) },
-	"three-parts-once": func(grammar.Args) any { return parts(false, 9, 12, 20) },
-	"two-parts-once":   func(grammar.Args) any { return parts(false, 9, 20) },
-	"often":            func(a grammar.Args) any { return many(a.Num(0, 1)) },
-	"spaced-half":      func(a grammar.Args) any { return spacing(a.Arg(0).(unit).times(1.5)) },
 }
 
-// parts are the usual hours of parts of the day.
-func parts(daily bool, hours ...int) piece {
-	p := piece{}
-	for _, h := range hours {
-		p.more = append(p.more, clock{hour: h, style: fixed})
+var frequencies = map[string]frequency{"daily": daily, "weekly": weekly, "monthly": monthly, "yearly": yearly, "hourly": fullHour}
+
+// repeatOf is what the tables write as "repeat monthly nth $1 week $2": how
+// often, and what else is said, each by its name.
+func repeatOf(a grammar.Args) any {
+	r, p := repeat{freq: frequencies[a.Word(0)]}, piece{}
+	for n := 1; a.Word(n) != ""; n += 2 {
+		v := a.Arg(n + 1)
+		switch a.Word(n) {
+		case "is":
+			r.is(a.Word(n + 1))
+			p.asked = p.asked || v == "asked"
+		case "every":
+			r.every = a.Num(n+1, 1)
+		case "week":
+			r.week |= weekOf(a, n+1)
+			r.work = r.week == workdays
+		case "except":
+			r.week = allWeek &^ weekOf(a, n+1)
+		case "on":
+			if list, ok := v.([]int); ok {
+				r.numbers = list
+			} else {
+				r.numbers = append(r.numbers, a.Num(n+1, 1))
+			}
+		case "month":
+			r.months = append(r.months, a.Num(n+1, 1))
+		case "nth":
+			r.nth = a.Num(n+1, 1)
+		case "also":
+			r.also = a.Num(n+1, 0)
+		case "minute":
+			if r.minute = a.Num(n+1, 0); r.minute > 59 {
+				return invalidPiece("no hour has this minute")
+			}
+		case "hour":
+			p.more = append(p.more, clock{hour: a.Num(n+1, 0), style: fixed})
+		case "clock":
+			p.clock = &clock{hour: a.Num(n+1, 0), style: fixed, from: a.From, to: a.To}
+		case "part":
+			p.part = partOf(v)
+		case "holiday":
+			p = onDay(day{kind: holiday, key: a.Word(n + 1), n: coming})
+		case "day":
+			p = v.(piece)
+		case "date":
+			if p = v.(piece); p.err == nil && (p.day == nil || p.day.kind != onDate || p.day.date.Year > 0 || p.day.date.Day == 0) {
+				return nil
+			}
+		}
 	}
-	if daily {
-		p.repeat = &repeat{}
-	}
+	p.repeat = &r
 	return p
 }
 
-// many is so many times a day.
-func many(n int) piece {
-	if n == 1 {
-		n = 0
+// is takes a word of the tables for what a repetition is.
+func (r *repeat) is(word string) {
+	switch word {
+	case "work":
+		r.work, r.days = true, true
+	case "rest":
+		r.rest, r.days = true, true
+	case "lunar":
+		r.lunar = true
+	case "sure":
+		r.sure = true
 	}
-	return repeated(repeat{freq: daily, often: n})
+}
+
+// weekOf is an argument as days of the week: their bits, the number of one, or a
+// word for several.
+func weekOf(a grammar.Args, n int) uint8 {
+	if week, ok := a.Arg(n).(uint8); ok {
+		return week
+	}
+	switch a.Word(n) {
+	case "workdays":
+		return workdays
+	case "weekends":
+		return weekends
+	}
+	return 1 << a.Num(n, 0)
 }
 
 func repeated(r repeat) piece { return piece{repeat: &r} }
-
-func apart(a grammar.Args, n int) piece { return spacing(Span{Days: a.Num(n, 1)}) }
 
 // spacing repeats by a span; one day, week, month or year is of the calendar.
 func spacing(s Span) piece {
@@ -196,45 +146,28 @@ var limitActions = map[string]grammar.Action{
 		return limited(limit{kind: since, pieces: a.Arg(0).(group).pieces})
 	},
 	"lasting": func(a grammar.Args) any { return limited(limit{kind: lasting, span: a.Arg(0).(Span)}) },
-	"counted": func(a grammar.Args) any { return counting(a) },
+	"counted": counting,
 	"counted-often": func(a grammar.Args) any {
 		if a.Num(0, 0) < 2 || a.To-a.From < 3 {
 			return nil // 提醒我一次
 		}
 		return counting(a)
 	},
-	"counted-weak": func(a grammar.Args) any {
-		p := counting(a)
-		p.weak = true
-		return p
-	},
 	"window": func(a grammar.Args) any {
 		from, to := a.Arg(0).(group), a.Arg(1).(group)
-		if from.names()&hasHour == 0 && to.names()&hasHour == 0 && from.names()&hasDay != 0 && to.names()&hasDay != 0 {
-			return limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
+		switch begins, ends := from.names(), to.names(); {
+		case (begins|ends)&hasHour == 0 && begins&ends&hasDay != 0:
+			return fromTo(from, to)
+		case begins&(hasHour|hasDay) == hasHour && ends&^hasDay == hasHour:
+			return fromTo(from, to)
 		}
-		pieces, day := undated(to.pieces)
-		if from.names()&hasHour == 0 || to.names()&^hasDay != hasHour || from.names()&hasDay != 0 {
-			return nil
-		}
-		p := limited(limit{kind: window, start: from.pieces, pieces: pieces})
-		p.day = day
-		return p
+		return nil
 	},
 	"from-to": func(a grammar.Args) any {
-		from, to := a.Arg(0).(group), a.Arg(1).(group)
 		if a.T.At("weekday-range", a.From+1) > 0 { // from monday to friday: every week
 			return nil
 		}
-		if from.names() == hasHour && to.names() == hasHour {
-			return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
-		}
-		p := limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
-		if pieces, day := undated(to.pieces); day != nil && from.names() == hasHour { // from 9 to 5 tomorrow
-			p = limited(limit{kind: window, start: from.pieces, pieces: pieces})
-			p.day = day
-		}
-		return p
+		return fromTo(a.Arg(0).(group), a.Arg(1).(group))
 	},
 	"window-bare": func(a grammar.Args) any { // 3到5点
 		to := a.Arg(1).(piece)
@@ -243,40 +176,60 @@ var limitActions = map[string]grammar.Action{
 			return nil
 		}
 		from := clock{hour: n, from: a.From, to: a.From + 1, style: to.clock.style}
-		return limited(limit{kind: window, start: []piece{{clock: &from, part: to.part}}, pieces: []piece{to}})
+		return limited(limit{kind: window, start: pieces{{clock: &from, part: to.part}}, pieces: pieces{to}})
 	},
-	"except": func(a grammar.Args) any {
-		week, _ := a.Arg(0).(uint8)
-		return limited(limit{kind: except, week: week})
-	},
-	"except-ends": func(grammar.Args) any { return limited(limit{kind: except, week: weekends}) },
+	"except": func(a grammar.Args) any { return limited(limit{kind: except, week: weekOf(a, 0)}) },
 	"except-time": func(a grammar.Args) any {
-		if g := a.Arg(0).(group); g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {
+		g := a.Arg(0).(group)
+		if g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {
 			return nil // every weekday except friday, at 8am
 		}
-		return limited(limit{kind: except, pieces: a.Arg(0).(group).pieces})
+		return limited(limit{kind: except, pieces: g.pieces})
 	},
-	"rest-of": func(a grammar.Args) any { return restOf(a) },
+	"rest-of": func(a grammar.Args) any { // for the rest of the day, or up to its last one
+		end := a.Arg(0).(piece)
+		l, today := limit{kind: until, pieces: pieces{end}}, onDay(day{kind: inDays})
+		if *end.day != *today.day {
+			l.start = pieces{today}
+		}
+		return limited(l)
+	},
+}
+
+// fromTo is a window of hours where only the end names a day, else the time from
+// one day to another.
+func fromTo(from, to group) piece {
+	if from.names() == hasHour {
+		if to.names() == hasHour {
+			return limited(limit{kind: window, start: from.pieces, pieces: to.pieces})
+		}
+		if rest, day := undated(to.pieces); day != nil { // from 9 to 5 tomorrow
+			p := limited(limit{kind: window, start: from.pieces, pieces: rest})
+			p.day = day
+			return p
+		}
+	}
+	return limited(limit{kind: until, pieces: following(from.pieces, to.pieces), start: from.pieces})
 }
 
 // undated are the pieces without their day.
-func undated(pieces []piece) ([]piece, *day) {
-	for i, p := range pieces {
+func undated(all pieces) (pieces, *day) {
+	for i, p := range all {
 		if p.day == nil {
 			continue
 		}
-		rest := slices.Clone(pieces)
+		rest := slices.Clone(all)
 		if rest[i].day = nil; p.clock == nil {
 			rest = slices.Delete(rest, i, i+1)
 		}
 		return rest, p.day
 	}
-	return pieces, nil
+	return all, nil
 }
 
 // following reads the end of 下周一到周五 and 12月1号到7号 with what its beginning
 // says of the week or month.
-func following(from, to []piece) []piece {
+func following(from, to pieces) pieces {
 	first, last := from[0].day, to[0].day
 	if first == nil || last == nil || last.n != coming {
 		return to
@@ -289,30 +242,15 @@ func following(from, to []piece) []piece {
 		d = day{kind: onDate, n: first.n, date: first.date}
 		d.date.Day = last.number
 	}
-	return append([]piece{{day: &d}}, to[1:]...)
+	return append(pieces{{day: &d}}, to[1:]...)
 }
 
 func limited(l limit) piece { return piece{limit: &l} }
 
-func counting(a grammar.Args) piece {
+func counting(a grammar.Args) any {
 	n := a.Num(0, 0)
 	if n < 1 || n > math.MaxInt16 {
 		return invalidPiece("it must come between 1 and %d times", math.MaxInt16)
 	}
 	return limited(limit{kind: count, count: n})
-}
-
-// restOf is "for the rest of the day", week, month or year.
-func restOf(a grammar.Args) any {
-	last := cmp.Or(a.Word(0), a.T.Tokens.Text(a.To-1))
-	zero := 0
-	end := map[string]piece{
-		"day": onDay(day{kind: inDays}), "week": onDay(day{kind: weekday, week: 1 << time.Sunday, n: zero}),
-		"month": onDay(day{kind: monthDay, number: lastDay}), "year": calendarDay(0, 12, 31, coming),
-	}[last]
-	l := limit{kind: until, pieces: []piece{end}}
-	if last != "day" {
-		l.start = []piece{onDay(day{kind: inDays})}
-	}
-	return limited(l)
 }

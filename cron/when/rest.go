@@ -31,14 +31,12 @@ func (s *sentence) rest(chosen []group) string {
 			return text
 		}
 	}
-	if asked > 0 {
-		text := s.between(asked, all, chosen)
-		if text != "" && theGrammar().Read(text).At("pronoun", 0) > 0 {
-			text = cmp.Or(s.between(0, asked, chosen), text)
-		}
-		if text != "" {
-			return text
-		}
+	text := s.between(max(asked, 0), all, chosen)
+	if asked > 0 && text != "" && theGrammar().Read(text).At("pronoun", 0) > 0 {
+		text = cmp.Or(s.between(0, asked, chosen), text)
+	}
+	if text != "" {
+		return text
 	}
 	return s.between(0, all, chosen)
 }
@@ -57,14 +55,7 @@ func (s *sentence) restOfClause(chosen []group) string {
 	if slices.ContainsFunc(chosen, func(g group) bool { return g.to > from && g.shifts() }) {
 		own = to // 会议前20分钟喊我
 	}
-	if text := s.between(own, len(s.Tokens), chosen); text != "" {
-		return text
-	}
-	said := chosen[0].from
-	for said > 0 && !s.clauseEnds(said-1) {
-		said--
-	}
-	if text := s.between(said, from, chosen); text != "" {
+	if text := cmp.Or(s.between(own, len(s.Tokens), chosen), s.between(s.clause(chosen[0].from), from, chosen)); text != "" {
 		return text
 	}
 	for _, g := range s.groups() {
@@ -75,13 +66,10 @@ func (s *sentence) restOfClause(chosen []group) string {
 	return s.between(0, from, chosen)
 }
 
+// between is what is left between two places, without the times.
 func (s *sentence) between(i, end int, chosen []group) string {
 	text := ""
 	for i < end {
-		if s.taken(chosen, i) {
-			i++
-			continue
-		}
 		j := i
 		for j < end && !s.taken(chosen, j) {
 			j++
@@ -93,7 +81,7 @@ func (s *sentence) between(i, end int, chosen []group) string {
 		if lettered(more) || text == "" {
 			text = joined(text, more)
 		}
-		i = j
+		i = j + 1
 	}
 	return text
 }
@@ -113,8 +101,8 @@ func (s *sentence) trim(i, j int) string {
 			return ""
 		case i > 0 && t.Kind == grammar.Mark && strings.Contains(s.Source[s.Tokens[i-1].To:t.From], "\n") && strings.Contains(s.Source[t.To:], "\n"+t.Raw): // a list
 			return s.text(i, s.tail(i, j))
-		case s.order[i] || t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",.;:!?。，；：！？、-–—~*…\"“”'‘’「」()（）"):
-			if t.Kind == grammar.Mark && s.quoted(i, j) {
+		case s.order[i] || s.oneOf(i, ",.;:!?。、-–—~*…\"“”'‘’「」()"):
+			if s.quoted(i, j) {
 				return s.text(i, j)
 			}
 			i++
@@ -127,6 +115,11 @@ func (s *sentence) trim(i, j int) string {
 		}
 	}
 	return ""
+}
+
+// oneOf says that the token is one of the marks.
+func (s *sentence) oneOf(i int, marks string) bool {
+	return s.mark(i) && strings.Contains(marks, s.Tokens[i].Text)
 }
 
 // quoted says that the piece is one quotation.
@@ -143,7 +136,7 @@ func (s *sentence) tail(i, j int) int {
 	for cutting := end; cutting; {
 		cutting = false
 		for k := i + 1; k < j; k++ {
-			if s.At("particle", k) == j || k == j-1 && s.Tokens[k].Kind == grammar.Mark && strings.ContainsAny(s.Tokens[k].Text, ".。!！~…,，") || k == j-1 && polite && s.Is(k, "?", "？", "吗") && s.polite() {
+			if s.At("particle", k) == j || k == j-1 && (s.oneOf(k, ".。!~…,") || polite && s.Is(k, "?", "吗") && s.polite()) {
 				j, cutting = k, true
 				break
 			}
@@ -153,13 +146,13 @@ func (s *sentence) tail(i, j int) int {
 		t := s.Tokens[j-1]
 		switch {
 		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
-		case t.Kind == grammar.Mark && strings.ContainsAny(t.Text, ",;:，；：、-–—"):
+		case s.oneOf(j-1, ",;:、-–—"):
 		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me
 		case !end && s.At("on", j)+s.At("at", j) > 0 && s.Tokens[j-1].Kind == grammar.Word && !s.Is(j-1, "and", "then"): // turn the lights on at six
 			return j
 		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "是", "the"):
 		case j-1 > i && t.Kind == grammar.Mark && strings.ContainsFunc(t.Text, func(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf) }): // 🥛
-		case end && (s.Is(j-1, ".", "。", "!", "！", "~", "…") || polite && s.Is(j-1, "?", "？")):
+		case end && (s.oneOf(j-1, ".。!~…") || polite && s.Is(j-1, "?")):
 		default:
 			return j
 		}

@@ -54,7 +54,7 @@ func sentenceOf(t *grammar.Text, now time.Time, zone *time.Location) *sentence {
 	for i := 0; i < len(s.Tokens); i++ {
 		j := s.At("order", i)
 		switch {
-		case s.Tokens[i].Kind == grammar.Mark && j == 0:
+		case s.mark(i) && j == 0:
 			clause = false
 			continue
 		case j == 0, s.At("zh-word", i) > j, i == asked && !s.link(i) && !s.ending(j) && !s.clauseEnds(j), clause && (s.At("zh-ask-noun", i) == j || j == i+2 && s.ending(j)),
@@ -76,11 +76,12 @@ func (s *sentence) run(i int) (group, bool) {
 	g := group{from: i}
 	for j := i; len(g.pieces) < grammar.MaxList; {
 		p, next := s.piece(g, j)
-		for k := j; next == 0 && len(g.pieces) > 0; {
-			if k = s.At("joiner", k); k == 0 || k > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
+		at := j
+		for next == 0 && len(g.pieces) > 0 {
+			if at = s.At("joiner", at); at == 0 || at > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
 				break
 			}
-			if p, next = s.piece(g, k); next > 0 && p.clock != nil && s.Is(j, "for") && g.has(piece.isHour) {
+			if p, next = s.piece(g, at); next > 0 && p.clock != nil && s.Is(j, "for") && g.has(piece.isHour) {
 				next = 0 // wake me at 6 for the 8:05 ferry
 			}
 			if next > 0 {
@@ -91,15 +92,11 @@ func (s *sentence) run(i int) (group, bool) {
 		if next == 0 || p.clock != nil && s.Is(j, ",") && s.At("zh-ask", next) > 0 && !s.beginning(g.from) {
 			break // 约了明天三点，两点半提醒我
 		}
+		p.from, p.to = at, next
 		g.pieces = append(g.pieces, p)
 		g.to, j = next, next
 	}
-	for _, p := range g.pieces {
-		if p.zone == nil || p.whole != nil {
-			return g, true
-		}
-	}
-	return g, false // a zone alone is no time
+	return g, g.has(func(p piece) bool { return p.zone == nil || p.whole != nil }) // a zone alone is no time
 }
 
 // piece reads one piece that may stand at i behind those of the group.
@@ -110,7 +107,6 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	}
 	if first && s.beginning(i) {
 		if p, next := s.expression(i); next > 0 {
-			p.from, p.to = i, next
 			return p, next
 		}
 	}
@@ -118,16 +114,15 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	if s.At("no-time", i) > next {
 		next = 0 // 下午茶
 	}
-	if next == 0 {
-		if first {
-			return piece{}, 0
-		}
+	switch {
+	case next == 0 && first:
+		return piece{}, 0
+	case next == 0:
 		return s.number(g, i)
 	}
 	p := v.(piece)
-	p.from, p.to = i, next
 	if first {
-		listed := p.span != nil && (s.behind("correction", i) || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
+		listed := p.span != nil && (s.takenBack(i) >= 0 || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
@@ -138,7 +133,7 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		p.repeat = nil // 明天早中晚
 	}
 	last := g.pieces[len(g.pieces)-1]
-	if s.occasion(p) && g.names() == hasDay|hasHour {
+	if p.from, p.to = i, next; s.occasion(p) && g.names() == hasDay|hasHour {
 		return piece{}, 0 // friday 6pm christmas dinner
 	}
 	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && s.asksFor("timer-noun")) || p.zone != nil && last.zone != nil && !last.offset {
@@ -150,16 +145,6 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 // occasion says that a holiday names what is to come: christmas dinner.
 func (s *sentence) occasion(p piece) bool {
 	return p.day != nil && p.day.kind == holiday && p.to < len(s.Tokens) && s.Tokens[p.to].Kind == grammar.Word && !s.order[p.to] && s.At("piece", p.to)+s.At("joiner", p.to) == 0
-}
-
-// behind says that a category stands right before i.
-func (s *sentence) behind(category string, i int) bool {
-	for k := max(0, i-6); k < i; k++ {
-		if s.At(category, k) == i {
-			return true
-		}
-	}
-	return false
 }
 
 // asksFor says that such a word stands among those that ask.
@@ -203,25 +188,26 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more {
 		return piece{}, 0
 	}
-	c := clock{hour: n, from: i, to: i + 1}
-	if n == 0 || n > 12 || len(s.Tokens[i].Text) == 2 && n < 10 {
-		c.style = full
-	}
-	p := c.checked()
-	p.from, p.to = i, i+1
-	return p, i + 1
+	return written(s.Text, i, n).checked(), i + 1
 }
 
 // link says that the words at i lead to what is to be done.
 func (s *sentence) link(i int) bool { return s.At("zh-link", i) > 0 && s.At("zh-word", i) == 0 }
+
+// mark says that the token is no word, number or character.
+func (s *sentence) mark(i int) bool { return s.Tokens[i].Kind == grammar.Mark }
+
+// silent says that the token is nothing to be reminded of: a mark, or of words
+// that ask.
+func (s *sentence) silent(i int) bool { return s.order[i] || s.mark(i) }
 
 // beginning says that nothing stands before i but orders.
 func (s *sentence) beginning(i int) bool {
 	if i > 0 && s.order[i-1] {
 		return true
 	}
-	for j := range i {
-		if !s.order[j] && s.Tokens[j].Kind != grammar.Mark && !s.Is(j, "to") {
+	for i--; i >= 0; i-- {
+		if !s.silent(i) && !s.Is(i, "to") {
 			return false
 		}
 	}
@@ -234,7 +220,7 @@ func (s *sentence) ending(i int) bool {
 		if s.At("particle", i) == len(s.Tokens) {
 			return true
 		}
-		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark {
+		if !s.silent(i) {
 			return false
 		}
 	}
@@ -245,16 +231,13 @@ func (s *sentence) ending(i int) bool {
 // or beside an order: there people put the time of a reminder.
 func (s *sentence) edge(g group) bool {
 	before, after := g.from, g.to
-	for before > 0 && s.Tokens[before-1].Kind == grammar.Mark {
+	for before > 0 && s.mark(before-1) {
 		before--
 	}
-	for after < len(s.Tokens) && s.Tokens[after].Kind == grammar.Mark {
+	for after < len(s.Tokens) && s.mark(after) {
 		after++
 	}
-	if after < len(s.Tokens) && s.order[after] || before > 0 && s.order[before-1] || s.beginning(before) {
-		return true
-	}
-	return s.ending(after)
+	return after < len(s.Tokens) && s.order[after] || s.beginning(before) || s.ending(after)
 }
 
 // parse reads a text that is a time from its first to its last word.
@@ -265,7 +248,7 @@ func (s *sentence) parse() (Phrase, error) {
 		}
 	}
 	i := 0
-	for i < len(s.Tokens) && s.Tokens[i].Kind == grammar.Mark && !s.Is(i, "*", "@", "?", "+") {
+	for i < len(s.Tokens) && s.mark(i) && !s.Is(i, "*", "@", "?", "+") {
 		i++
 	}
 	if i == len(s.Tokens) {
@@ -284,22 +267,21 @@ func (s *sentence) parse() (Phrase, error) {
 		}
 		return Phrase{}, ErrNone
 	}
-	for j := g.to; j < len(s.Tokens); j++ {
-		if s.Tokens[j].Kind == grammar.Mark && !s.Is(j, "+", "-", "*") {
-			continue
-		}
-		if err := g.failed(); err != nil {
-			return Phrase{}, err
-		}
-		if s.Tokens[j].Kind == grammar.Word && s.Is(j+1, "/") && s.Close(j+1) {
-			return Phrase{}, badZone("%.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", s.Source[s.Tokens[j].From:])
-		}
-		if !g.has(func(p piece) bool { return !p.asked }) { // "whenever you like"
-			return Phrase{}, ErrNone
-		}
-		return Phrase{}, s.unread(j, len(s.Tokens))
+	j := g.to
+	for j < len(s.Tokens) && s.mark(j) && !s.Is(j, "+", "-", "*") {
+		j++
 	}
-	return s.finish([]group{g}, "")
+	switch err := g.failed(); {
+	case j == len(s.Tokens):
+		return s.finish([]group{g}, "")
+	case err != nil:
+		return Phrase{}, err
+	case s.Tokens[j].Kind == grammar.Word && s.Is(j+1, "/") && s.Close(j+1):
+		return Phrase{}, badZone("%.60q: want a name such as Asia/Shanghai, Europe/Berlin or UTC", s.Source[s.Tokens[j].From:])
+	case !g.has(func(p piece) bool { return !p.asked }): // "whenever you like"
+		return Phrase{}, ErrNone
+	}
+	return Phrase{}, s.unread(j, len(s.Tokens))
 }
 
 func (s *sentence) unread(from, to int) error {
@@ -331,7 +313,7 @@ func (s *sentence) readGroups() (all []group) {
 			g.from = s.misspoken(g.from)
 		}
 		switch n := len(all); {
-		case n > 0 && s.corrects(all[n-1], g):
+		case n > 0 && s.At("correction", all[n-1].to) == g.from: // at 7, no, 7:30
 			all[n-1] = all[n-1].corrected(g)
 		case n > 0 && s.takenBack(g.from) >= all[n-1].to && all[n-1].names()&g.names() != 0 && s.ending(g.to):
 			both := all[n-1].corrected(g)

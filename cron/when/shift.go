@@ -15,24 +15,22 @@ func (s *sentence) begins(b bag, l limit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if len(b.days) > 0 {
-		other.days = append(other.days, b.days...)
-	}
-	if len(other.clocks) == 0 && len(b.clocks) == 0 {
-		return ask("Once, or again and again? Please say how often, as every day at 9", "只提醒一次还是重复？请说清楚多久一次，例如每天9点")
-	}
+	other.days = append(other.days, b.days...)
 	other.clocks = append(other.clocks, b.clocks...)
+	if len(other.clocks) == 0 {
+		return askHowOften()
+	}
 	return other.meaning()
 }
 
-// daily says that bounds alone mean every day: "for the next three days at 8".
-func (b *bag) daily() bool {
-	for _, l := range b.limits {
-		if l.kind == lasting && l.span.calendar() || l.kind == until && l.start != nil {
-			return len(b.days) == 0 && b.week == nil && b.span == nil
-		}
-	}
-	return false
+func askHowOften() (answer, error) {
+	return ask("Once, or again and again? Please say how often, as every day at 9", "只提醒一次还是重复？请说清楚多久一次，例如每天9点")
+}
+
+// days says that the limit is of so many days, or from a day to another: alone
+// it means every day.
+func (l limit) days() bool {
+	return l.kind == lasting && l.span.calendar() || l.kind == until && l.start != nil
 }
 
 // after is a span from now. With an hour it names the day.
@@ -51,11 +49,7 @@ func (b *bag) after() (answer, error) {
 	if hours {
 		return b.moments([]calendar.Date{calendar.On(b.now).Months(s.Months).Add(s.Days)})
 	}
-	t := s.After(b.now).Truncate(time.Second)
-	if !t.After(b.now) {
-		return answer{}, invalid("the length of time must be one second or more")
-	}
-	return sole(Phrase{At: t}), nil
+	return sole(Phrase{At: s.After(b.now).Truncate(time.Second)}), nil
 }
 
 // sometime is "later today": three hours from now, or what is left of the day

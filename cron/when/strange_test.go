@@ -50,3 +50,14 @@ func TestFindUnknownZone(t *testing.T) {
 		t.Errorf("UTC-3: %s", got)
 	}
 }
+
+// What no month has is refused, whatever stands beside it.
+func TestNoSuchWeekday(t *testing.T) {
+	for _, text := range []string{
+		"every 6th monday of the month", "22nd sunday in each month 每3个月一次", "every quarter on 22nd thursdays every two months", "每月第九个周五提醒我",
+	} {
+		if p, err := Find(text, time.Now(), nil); err == nil {
+			t.Errorf("%q is %+v", text, p)
+		}
+	}
+}

@@ -122,11 +122,7 @@ func Find(text string, now time.Time, zone *time.Location) (Phrase, error) {
 // FindAll is Find for a sentence that may name several times: one phrase for
 // each, with its own Rest.
 func FindAll(text string, now time.Time, zone *time.Location) ([]Phrase, error) {
-	p, err := Find(text, now, zone)
-	if err != nil {
-		return nil, err
-	}
-	return p.All(), nil
+	return FindIn(theGrammar().Read(text), now, zone)
 }
 
 // FindIn is FindAll for a text that a grammar with the tables of [Grammar] has

@@ -16,8 +16,13 @@ func badZone(format string, args ...any) error {
 	return fmt.Errorf("%w "+format, append([]any{ErrBadZone}, args...)...)
 }
 
-func fixedZone(sign string, hours, minutes, seconds int) *time.Location {
-	return time.FixedZone(fmt.Sprintf("UTC%s%02d:%02d", sign, hours, minutes), seconds)
+// offsetPiece is a zone that is so far from UTC, by that name.
+func offsetPiece(sign string, hours, minutes int) piece {
+	seconds := hours*3600 + minutes*60
+	if sign == "-" {
+		seconds = -seconds
+	}
+	return piece{zone: time.FixedZone(fmt.Sprintf("UTC%s%02d:%02d", sign, hours, minutes), seconds), offset: true}
 }
 
 func loadZone(name string) piece {
@@ -118,13 +123,12 @@ func offset(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	if t.Is(i, "z") {
-		return piece{zone: time.FixedZone("UTC+00:00", 0), offset: true}, i + 1
+		return offsetPiece("+", 0, 0), i + 1
 	}
 	if t.Is(i, "-") && !afterT(t, i) || !t.Is(i-2, ":", ".") {
 		return nil, 0
 	}
-	zone, j := offsetZone(t, i)
-	return found(piece{zone: zone, offset: true}, j)
+	return utcOffset(t, i)
 }
 
 // afterT looks for the T of an ISO time that ends before i.
@@ -137,8 +141,8 @@ func afterT(t *grammar.Text, i int) bool {
 	return false
 }
 
-// offsetZone reads +08:00, +0800 or +8 as a zone of that name.
-func offsetZone(t *grammar.Text, i int) (*time.Location, int) {
+// utcOffset reads +08:00, +0800 or +8.
+func utcOffset(t *grammar.Text, i int) (any, int) {
 	sign := t.Tokens.Text(i)
 	hours := t.Num(i + 1)
 	if sign != "+" && sign != "-" || hours < 0 || !t.Close(i+1) {
@@ -156,46 +160,13 @@ func offsetZone(t *grammar.Text, i int) (*time.Location, int) {
 	if hours > 14 || minutes > 59 {
 		return nil, 0
 	}
-	seconds := hours*3600 + minutes*60
-	if sign == "-" {
-		seconds = -seconds
-	}
-	return fixedZone(sign, hours, minutes, seconds), j
+	return offsetPiece(sign, hours, minutes), j
 }
 
-// zoneName reads Asia/Shanghai, UTC, UTC+08:00, also in parentheses.
-func zoneName(t *grammar.Text, i int) (any, int) {
-	open := t.Is(i, "(")
-	if open {
-		i++
-	}
-	p, j := zoneWords(t, i)
-	if j == 0 && open && i < len(t.Tokens) && t.Tokens[i].Kind == grammar.Word { // (CET)
-		if p = loadZone(t.Tokens[i].Raw); p.err == nil {
-			j = i + 1
-		}
-	}
-	if j > 0 && open {
-		if !t.Is(j, ")") {
-			return nil, 0
-		}
-		j++
-	}
-	return found(p, j)
-}
-
-func zoneWords(t *grammar.Text, i int) (piece, int) {
-	if t.Is(i, "utc", "gmt") {
-		if zone, j := offsetZone(t, i+1); j > 0 && t.Close(i+1) {
-			return piece{zone: zone, offset: true}, j
-		}
-		if t.Is(i+1, "+", "-") && t.Close(i+1) && t.Close(i+2) && t.Num(i+2) >= 0 {
-			return piece{err: badZone("%s%s%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", t.Tokens[i].Raw, t.Tokens[i+1].Raw, t.Tokens[i+2].Raw)}, i + 3
-		}
-		return piece{zone: time.UTC}, t.Skip(i+1, "time", "时间")
-	}
-	if i >= len(t.Tokens) || t.Tokens[i].Kind != grammar.Word || !t.Is(i+1, "/") || !t.Close(i+1) || !strings.Contains(zoneAreas, " "+t.Tokens[i].Text+" ") {
-		return piece{}, 0
+// zoneArea reads Asia/Shanghai.
+func zoneArea(t *grammar.Text, i int) (any, int) {
+	if !t.Is(i+1, "/") || !t.Close(i+1) || !strings.Contains(zoneAreas, " "+t.Tokens[i].Text+" ") {
+		return nil, 0
 	}
 	j := i + 1
 	for t.Is(j, "/", "-", "+") && t.Close(j) && t.Close(j+1) && t.Tokens[j+1].Kind != grammar.Mark {
@@ -211,5 +182,14 @@ func zoneWords(t *grammar.Text, i int) (piece, int) {
 	if p := loadZone(title(name)); p.err == nil || !t.Is(i, "us", "indian") || titled(t.Tokens[i].Raw) {
 		return p, j
 	}
-	return piece{}, 0 // us/them
+	return nil, 0 // us/them
+}
+
+// zoneWord reads CET.
+func zoneWord(t *grammar.Text, i int) (any, int) {
+	p := loadZone(t.Tokens[i].Raw)
+	if p.err != nil {
+		return nil, 0
+	}
+	return p, i + 1
 }
