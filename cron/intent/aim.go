@@ -29,7 +29,9 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	case words != "" && len(strange) == 0:
 		in.Ref = Ref{Words: words}
 	case len(strange) > 0 && part.sure() && len(all.clauses()) == 1:
-		in.Ref, in.Maybe = readRef(s.Cut(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
+		in.Ref, in.Maybe = readRef(part.called(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
+	case len(strange) > 0 && part.has("noun") && part.lastStrong(func(m mark) bool { return m.kind == "op" && s.At("sure-op", m.from) == m.to }) && part.firstName() < len(s.Tokens) && len(all.clauses()) == 1:
+		in.Ref, in.Maybe = readRef(part.called(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false // 妈妈生日的提醒取消掉
 	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
 	case len(strange) > 0:
@@ -83,6 +85,17 @@ func (s some) sure() bool {
 		}
 	}
 	return false
+}
+
+// called are the words from one token to another, with what follows and says
+// nothing but belongs to them: the 日 of 生日.
+func (s some) called(from, to int) string {
+	for _, m := range s.marks {
+		if m.from == to && m.kind == fill && s.Tokens[m.from].Kind == grammar.Han && s.Close(m.from) && s.At("ref-tail", m.from) == 0 && !s.Is(m.from, "的", "给", "都", "也", "就", "先", "了", "吧") {
+			to = m.to
+		}
+	}
+	return s.Cut(from, to)
 }
 
 // firstName is the first token that names a reminder.

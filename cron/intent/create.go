@@ -51,7 +51,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		if told && !noted(t) {
 			return Intent{}
 		}
-		if told || t.At("zh-ask", asked) > 0 && !sure(t, asked) { // 告诉我今天天气
+		if told || t.At("zh-ask", asked) > 0 && !sure(t, asked) && !ahead(t, asked) { // 告诉我今天天气
 			asked = -1
 		}
 	}
@@ -75,6 +75,37 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 		return Intent{}
 	}
 	return in
+}
+
+// conditional asks when something will be of which only a condition is said:
+// 要是下雨就提醒我带伞, 老王到了提醒我把钥匙给他.
+func conditional(t *grammar.Text, asked int) (Intent, bool) {
+	to := t.At("zh-sure", max(asked, 0))
+	if asked <= 0 || to == 0 || to >= len(t.Tokens) || t.At("happy", len(t.Tokens)-3) > 0 || later(t, len(t.Tokens)-1, "question") {
+		return Intent{}, false
+	}
+	from := asked
+	for from > 0 && t.At("clause-mark", from-1) == 0 {
+		from--
+	}
+	if from == asked && from > 0 { // 要是明天下雨，提醒我带伞
+		for from--; from > 0 && t.At("clause-mark", from-1) == 0; from-- {
+		}
+	}
+	ifs, event := t.At("zh-if", from) > 0, false
+	if later(t, to, "zh-then") || later(t, 0, "past-word") {
+		return Intent{}, false // 要是昨天提醒我，就不会迟到了
+	}
+	for i := from; i < asked; i++ {
+		event = event || t.At("zh-event", i) == asked && t.At("zh-person", from) > 0
+		if t.Is(i, "你", "您", "谁") || t.Is(i, "有", "没") && t.Is(i+1, "人") {
+			return Intent{}, false
+		}
+	}
+	if !ifs && !event {
+		return Intent{}, false
+	}
+	return Intent{Kind: Ask, Text: t.Cut(to, len(t.Tokens)), Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}, true
 }
 
 // second reads what follows a clause that asks for none: 医生叫我按时吃药，每天八点提醒我.
@@ -153,6 +184,16 @@ func stops(t *grammar.Text, i int) bool {
 	return t.Tokens[i].Text[0] >= 0xf0 && i > 0 && i+1 < len(t.Tokens) // an emoji
 }
 
+// ahead says that the words that ask stand behind 提前一天.
+func ahead(t *grammar.Text, asked int) bool {
+	for i := max(0, asked-8); i < asked; i++ {
+		if t.At("zh-shift", i) == asked {
+			return true
+		}
+	}
+	return false
+}
+
 // later says that the category stands at i or behind it.
 func later(t *grammar.Text, i int, name string) bool {
 	for ; i < len(t.Tokens); i++ {
@@ -187,6 +228,9 @@ func refused(t *grammar.Text, asked int) bool {
 			return true
 		}
 	}
+	if quoted(t, asked) {
+		return true
+	}
 	if asked == 0 || onlyTimes(t, asked) || t.At("shift", 0) > 0 {
 		return false
 	}
@@ -199,6 +243,21 @@ func refused(t *grammar.Text, asked int) bool {
 		}
 	}
 	return false
+}
+
+// quoted says that the words that ask stand in a quotation behind other words:
+// 书里写着：“叫醒我”.
+func quoted(t *grammar.Text, asked int) bool {
+	open := -1
+	for i := range asked {
+		switch {
+		case t.Is(i, "“", "「", "『") || t.Is(i, `"`) && open < 0:
+			open = i
+		case t.Is(i, "”", "」", "』", `"`):
+			open = -1
+		}
+	}
+	return open > 0 && !onlyTimes(t, open)
 }
 
 // leads says that the clause begins with the words that ask: nothing stands

@@ -158,6 +158,8 @@ func (s some) again() bool {
 	}
 	timed := s.has(length) || s.has(clock)
 	switch {
+	case s.has(length, "again") && s.all().tells():
+		return false
 	case s.has(remind, "") && (s.has("again") || s.has(length, "again") || s.has(length, "later") && !s.has(name)):
 		return true
 	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier") && (s.before(s.index("again")) == "" || s.has("op") || s.has("rang") || s.has("it") || s.has("noun") && len(s.marks) < 5 || s.has(name)):
@@ -166,6 +168,18 @@ func (s some) again() bool {
 	for _, m := range s.marks { // "five more minutes"
 		if m.kind == length && s.At("more-time", m.from) == m.to {
 			return !s.has("op") && len(s.clauses()) < 3
+		}
+	}
+	return false
+}
+
+// tells says that a clause names a thing, and nobody who does it: 再过二十分钟叫我，
+// 锅里炖着汤.
+func (s some) tells() bool {
+	for _, c := range s.clauses() {
+		who := slices.ContainsFunc(c.marks, func(m mark) bool { return m.kind != unknown && m.kind != fill || s.At("subject", m.from) > 0 })
+		if !who && len(c.unknown()) > 0 {
+			return true
 		}
 	}
 	return false
@@ -190,7 +204,7 @@ func (s some) unwanted() bool {
 	case "op":
 		return (s.has(name) || s.has(place)) && s.has("op", "done", "run", "ring")
 	case "rang":
-		return s.has(name) || s.has(place)
+		return named
 	case name, "this", clock, "all", "it":
 		return s.has(name) && (i == 0 || !s.has("to") && !s.has("is")) && (!s.has(clock) || s.soon())
 	case "": // 健身不用了
@@ -253,7 +267,7 @@ func (s some) move(in Intent) (Op, Intent) {
 	}
 	moves := s.op("move", "later", "earlier") || s.op("set", "edit") && named
 	switch {
-	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || s.has("always") && named || named && s.has("old")):
+	case in.Time != "" && (s.op("move", "later", "earlier", "set", "edit", "repeat") || s.has("to", "") || s.has("to") && (named || s.has("it")) || s.has("correct") || s.always() && named || named && s.has("old")):
 		in.Maybe = !moves
 		return Move, in
 	case in.Time == "" && (moves || s.op("set", "edit")) && (named || s.has("it") || s.has("noun") || s.bare()):
@@ -261,6 +275,15 @@ func (s some) move(in Intent) (Op, Intent) {
 		return Move, in
 	}
 	return "", in
+}
+
+// always says that the words are of all times to come: 以后每周五.
+func (s some) always() bool {
+	return slices.ContainsFunc(s.marks, func(m mark) bool {
+		v, _ := s.Match("sign", m.from)
+		sign, ok := v.(mark)
+		return ok && sign.kind == "always" && (m.kind == "always" || m.kind == clock)
+	})
 }
 
 // ahead says that a reminder shall come before something: 提前三小时提醒.
@@ -283,6 +306,12 @@ func (s some) bare() bool {
 // reminder is meant nor what is not right.
 func (s some) target() string {
 	said, from, to := "", 0, s.index("to")
+	for to >= 0 && s.before(to) == "old" { // 不是改到八点，是改到六点
+		to += 1 + some{s.sense, s.marks[to+1:]}.index("to")
+		if s.marks[to].kind != "to" || s.before(to) != "old" {
+			break
+		}
+	}
 	for i, m := range s.marks {
 		if m.kind != clock || s.before(i) == "old" || s.before(i) == "not" {
 			continue
@@ -365,12 +394,21 @@ func (s some) text(in *Intent) bool {
 	if k := s.index("not"); k > i && s.marks[k-1].kind == stop {
 		end = s.marks[k-1].from
 	}
+	for k := i + 1; k < len(s.marks); k++ { // ，时间不动
+		if rest := (some{s.sense, s.marks[k:]}); s.marks[k].kind == stop && len(rest.unknown())+len(rest.mentions()) == 0 && !rest.has(clock) {
+			end = s.marks[k].from
+			break
+		}
+	}
 	for _, kind := range []string{"instead", "old"} {
 		if k := s.index(kind); k > i {
 			end = s.marks[k].from
 		}
 	}
 	for end > s.marks[i].to && (s.Tokens[end-1].Kind == grammar.Mark && !strings.ContainsAny(s.Tokens[end-1].Text, ")]") || s.At("particle", end-1) == end || s.At("polite", end-1) == end) {
+		end--
+	}
+	if s.marks[i].kind == "op" && s.Is(end-1, "了") && end-1 > s.marks[i].to {
 		end--
 	}
 	in.Text = strings.Trim(s.Cut(s.marks[i].to, end), " ,，。“”\"'「」:：")

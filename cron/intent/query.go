@@ -53,11 +53,19 @@ func (s some) query() (Intent, bool) {
 	case asks && (s.has("noun") || s.has("nouns") || s.has("noun-weak") || s.has("all") || s.has("ask", "list") && s.has("ask", "what")) && !named && !s.has(remind),
 		s.has("ask", "what") && s.has(clock) && !named && !s.has(remind), // "anything on friday?"
 		asks && s.has("ask", "what") && s.index("ask", "what") < s.index(remind) && !named,
+		s.reminded() && !named, // 明天你要提醒我些什么
 		s.has("ask", "list") && s.has("all") && !named && !s.has(clock), s.has("ask", "what") && s.has("noun-weak") && s.has(remind) && !named,
 		s.only("list"), s.listed(), s.has("nouns") && !s.has("op") && !named && !s.has(remind):
 		return ask(AskList, false)
 	}
 	return Intent{}, false
+}
+
+// reminded says that the message asks of what it will be reminded.
+func (s some) reminded() bool {
+	_, k := s.next(s.index(remind))
+	end, _ := s.next(k)
+	return s.has(remind) && k < len(s.marks) && s.marks[k].arg == "what" && (end == "" || end == stop)
 }
 
 // listed says that nothing is named but reminders: 我的提醒.

@@ -32,6 +32,9 @@ func Read(text string, c Context) Intent {
 		return Intent{}
 	}
 	asked := asks(t)
+	if in, ok := conditional(t, asked); ok && !c.Command {
+		return in
+	}
 	if !c.Command && len(t.Tokens) <= maxWords {
 		if in, ok := frames(text, t, c, asked); ok {
 			return in

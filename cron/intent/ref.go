@@ -61,8 +61,11 @@ func (r Ref) at(c Context) Ref {
 			r.Clock = t.In(c.zone()).Format("15:04")
 		}
 	}
-	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour) {
+	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour || when.PartOfDay(r.Time, c.Now, c.Zone)) {
 		r.From, r.To = from, to
+		if to.Sub(from) < 20*time.Hour {
+			r.Clock = ""
+		}
 	}
 	return r
 }

@@ -127,7 +127,7 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	time := 0
 	if last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not" {
 		time = s.At("when", i)
-		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") {
+		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") && s.At("午", k+1) != time {
 			time = k
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 var dayActions = map[string]grammar.Action{
-	"in":       func(a grammar.Args) any { return onDay(day{kind: inDays, n: a.Num(0, 0)}) },
+	"in":       func(a grammar.Args) any { return onDay(day{kind: inDays, n: a.Num(0, 0), work: a.Word(1) == "work"}) },
 	"week-day": func(a grammar.Args) any { return onDay(day{kind: weekday, week: bit(a, 0), n: a.Num(1, coming)}) },
 	// a week after the coming one
 	"next-week-day": func(a grammar.Args) any {
@@ -126,7 +126,7 @@ func numberedDay(n, months int) piece {
 
 // countedDay is 22号, unless 号 counts something else: 3号楼, 2号线.
 func countedDay(a grammar.Args) any {
-	if a.T.Is(a.To, "楼", "线", "门", "房", "店", "院", "机", "位", "码", "桌", "厅", "口", "馆", "车", "选", "球", "仓", "库", "人", "员", "会", "教", "站", "文", "床", "柜", "窗", "台", "井", "坑", "公") {
+	if a.T.Is(a.To, "楼", "线", "门", "房", "店", "院", "机", "位", "码", "桌", "厅", "口", "馆", "车", "选", "球", "仓", "库", "人", "员", "会", "教", "站", "文", "床", "柜", "窗", "台", "井", "坑", "公", "航", "专", "登", "检", "诊", "病", "写", "教", "宿", "包", "柱", "色", "字", "电", "铺", "摊", "票", "安", "入", "路") || a.T.Is(a.To, "出") && a.T.Is(a.To+1, "口") {
 		return nil
 	}
 	return numberedDay(a.Num(0, 0), coming)

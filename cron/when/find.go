@@ -176,6 +176,9 @@ const maxLines = 20
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
+		if s.notes(all[k-1], all[k]) {
+			return all[k].from
+		}
 		for i := all[k-1].to; i < all[k].from || i == all[k].from; i++ {
 			j := s.At("separator", i)
 			if j == 0 || j > all[k].from {
@@ -194,6 +197,16 @@ func (s *sentence) cut() int {
 		}
 	}
 	return 0
+}
+
+// notes says that two clauses, each with a day, an hour and a thing, stand before
+// one that only asks: 周四七点游泳课，周六十点钢琴课，都提醒我.
+func (s *sentence) notes(a, b group) bool {
+	full := func(g group) bool {
+		return g.names() == hasDay|hasHour && !g.repeats() && !g.bound() && g.has(piece.isHour)
+	}
+	from, to := s.askingClause()
+	return full(a) && full(b) && b.to < from && s.clauseBegins(b.from) && s.words(a.to, b.from) && s.words(b.to, from) && s.ending(to) && s.asking(from, to)
 }
 
 // firstAsk is where the sentence first asks for a reminder; -1 where it does
@@ -222,7 +235,10 @@ func (s *sentence) words(i, j int) bool { return s.trim(i, j) != "" }
 
 // bound says that the group only bounds or moves another time.
 func (g group) bound() bool {
-	return !g.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
+	bounds := func(p piece) bool { return p.limit != nil || p.nag || p.shift != nil || p.zone != nil && p.whole == nil }
+	return g.has(bounds) && !g.has(func(p piece) bool {
+		return !bounds(p) && (group{pieces: []piece{p}}.names() != 0 || p.asked || p.more != nil)
+	})
 }
 
 // eventOf says that the time is of the event that a shift names: 40 minutes
@@ -354,14 +370,20 @@ func (s *sentence) told(from int, g group) bool {
 
 func (s *sentence) clauseEnds(i int) bool {
 	t := s.Tokens[i]
-	return t.Text == "so" || t.Kind == grammar.Mark && strings.Contains(",;。!?", t.Text) && !s.order[i]
+	return t.Text == "so" || t.Kind == grammar.Mark && strings.Contains(",;。!?…", t.Text) && !s.order[i]
+}
+
+// clauseBegins says that a clause begins at i: who writes Chinese without commas
+// puts a space there.
+func (s *sentence) clauseBegins(i int) bool {
+	return i > 0 && (s.clauseEnds(i-1) || i < len(s.Tokens) && s.Tokens[i].Gap && s.Tokens[i].Kind == grammar.Han && s.Tokens[i-1].Kind == grammar.Han)
 }
 
 // askingClause is where the clause begins that asks first, and where the words
 // end that do.
 func (s *sentence) askingClause() (from, to int) {
 	asked := max(s.firstAsk(), 0)
-	for from = asked; from > 0 && !s.clauseEnds(from-1); from-- {
+	for from = asked; from > 0 && !s.clauseBegins(from); from-- {
 	}
 	for to = asked; to < len(s.Tokens) && s.order[to]; to++ {
 	}
@@ -380,7 +402,7 @@ func (s *sentence) meant(g group, all []group) bool {
 		return (group{pieces: g.pieces[0].limit.pieces}).names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
-		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
+		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from || g.has(func(p piece) bool { return p.zone != nil }) && !o.bound()
 	})
 }
 
@@ -420,8 +442,25 @@ func (s *sentence) choose(all []group) []group {
 		last.from, last.pieces[0].listed = last.from-1, true
 		chosen = append(chosen, last)
 	}
+	chosen = append(chosen, s.besides(chosen, all)...)
 	slices.SortFunc(chosen, func(a, b group) int { return a.from - b.from })
 	return chosen
+}
+
+// besides are groups that belong to those that are chosen: 开会前一小时和开会前十分钟;
+// 十点二十提醒我，要上午.
+func (s *sentence) besides(chosen, all []group) (more []group) {
+	from, to := s.askingClause()
+	shifts := slices.ContainsFunc(chosen, func(g group) bool { return g.shifts() && g.from >= from && g.to <= to })
+	bare := len(chosen) == 1 && !chosen[0].parted() && chosen[0].has(func(p piece) bool { return p.clock != nil && p.clock.style == bare })
+	for _, g := range all {
+		part := len(g.pieces) == 1 && g.parted() && !g.has(piece.isDay) && !g.has(piece.isHour)
+		again := shifts && g.shifts() && g.from >= from && g.to <= to || bare && part && s.Tokens[g.from].Kind == grammar.Han && s.ending(g.to) && s.clauseBegins(g.from)
+		if again && !slices.ContainsFunc(chosen, func(o group) bool { return o.from == g.from }) {
+			more = append(more, g)
+		}
+	}
+	return more
 }
 
 // bounding says that a group that only bounds is of the time, and not of the

@@ -85,7 +85,7 @@ func (b *bag) moments(days []calendar.Date) (answer, error) {
 		if len(a.phrases) == 0 {
 			continue
 		}
-		if !said && today && i+1 < len(days) { // "friday" on a Friday
+		if !said && b.part == noPart && today && i+1 < len(days) { // "friday" on a Friday
 			a.phrases = append(a.phrases[:1], Phrase{At: days[i+1].At(hours[0], minute, second, b.zone)})
 			a.question = Text{"Which day do you mean?", "是哪一天？"}
 		}

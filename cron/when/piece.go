@@ -63,7 +63,7 @@ type day struct {
 	number int  // of a monthDay, 0 when it is not said ("next month"); of an nthDay, -1 is the last
 	week   uint8
 	key    string
-	work   bool // of an nthDay: of the working days
+	work   bool // of an nthDay: of the working days; of inDays: the first of them from then on
 	early  int  // so many days before it
 }
 

@@ -246,6 +246,20 @@ var limitActions = map[string]grammar.Action{
 		week, _ := a.Arg(0).(uint8)
 		return limited(limit{kind: except, week: week})
 	},
+	"from-now-on": func(a grammar.Args) any { // 九点那个以后都不用响了
+		if a.T.Is(a.From-1, "个", "条") && a.From > 2 {
+			return nil
+		}
+		return piece{}
+	},
+	"except-told": func(a grammar.Args) any { // 周四她来，那天不用叫我
+		for p, i := a.Arg(1).(grammar.Part), 0; p.From+i < p.To; i++ {
+			if a.T.At("zh-ask", p.From+i) > 0 {
+				return nil
+			}
+		}
+		return limited(limit{kind: except, week: a.Arg(0).(uint8)})
+	},
 	"except-ends": func(grammar.Args) any { return limited(limit{kind: except, week: weekends}) },
 	"except-time": func(a grammar.Args) any {
 		if g := a.Arg(0).(group); g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {

@@ -95,7 +95,7 @@ func (s *sentence) run(i int) (group, bool) {
 		g.to, j = next, next
 	}
 	for _, p := range g.pieces {
-		if p.zone == nil || p.whole != nil {
+		if p.zone == nil || p.whole != nil || s.Is(p.from, "按", "照", "以", "用", "依") {
 			return g, true
 		}
 	}
@@ -214,10 +214,21 @@ func (s *sentence) beginning(i int) bool {
 	return true
 }
 
+// closes says that the words from k to j only end a sentence, or tell in a clause
+// of their own why somebody wishes it.
+func (s *sentence) closes(k, j int) bool {
+	return s.At("particle", k) == j || s.At("zh-aside", k) == j && k > 0 && (s.Tokens[k].Gap || s.Tokens[k-1].Kind == grammar.Mark || s.order[k-1])
+}
+
+// alone says that the group is a clause of its own.
+func (s *sentence) alone(g group) bool {
+	return (g.from == 0 || s.clauseBegins(g.from)) && (g.to == len(s.Tokens) || s.clauseEnds(g.to) || s.clauseBegins(g.to))
+}
+
 // ending says that nothing stands from i on but orders and marks.
 func (s *sentence) ending(i int) bool {
 	for ; i < len(s.Tokens); i++ {
-		if s.At("particle", i) == len(s.Tokens) {
+		if s.closes(i, len(s.Tokens)) {
 			return true
 		}
 		if !s.order[i] && s.Tokens[i].Kind != grammar.Mark {
@@ -230,6 +241,9 @@ func (s *sentence) ending(i int) bool {
 // edge says that the group stands at the beginning or the end of the sentence
 // or beside an order: there people put the time of a reminder.
 func (s *sentence) edge(g group) bool {
+	if g.bound() && s.alone(g) {
+		return true
+	}
 	before, after := g.from, g.to
 	for before > 0 && s.Tokens[before-1].Kind == grammar.Mark {
 		before--
