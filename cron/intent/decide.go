@@ -162,6 +162,8 @@ func (s some) again() bool {
 		return false
 	case s.has(remind, "") && (s.has("again") || s.has(length, "again") || s.has(length, "later") && !s.has(name)):
 		return true
+	case s.has("busy") && !s.has(length) && s.index(clock) < s.index("busy"):
+		return false // 我三点在开会
 	case s.has("busy"), s.has("again") && !s.op("resume", "later", "earlier") && (s.before(s.index("again")) == "" || s.has("op") || s.has("rang") || s.has("it") || s.has("noun") && len(s.marks) < 5 || s.has(name)):
 		return timed
 	}
@@ -177,7 +179,9 @@ func (s some) again() bool {
 // 锅里炖着汤.
 func (s some) tells() bool {
 	for _, c := range s.clauses() {
-		who := slices.ContainsFunc(c.marks, func(m mark) bool { return m.kind != unknown && m.kind != fill || s.At("subject", m.from) > 0 })
+		who := slices.ContainsFunc(c.marks, func(m mark) bool {
+			return m.kind != unknown && m.kind != fill && m.kind != name && m.kind != "need" || s.At("subject", m.from) > 0
+		})
 		if !who && len(c.unknown()) > 0 {
 			return true
 		}
@@ -393,6 +397,9 @@ func (s some) text(in *Intent) bool {
 	end := s.marks[len(s.marks)-1].to
 	if k := s.index("not"); k > i && s.marks[k-1].kind == stop {
 		end = s.marks[k-1].from
+	}
+	if !slices.ContainsFunc(s.marks[i+1:], func(m mark) bool { return m.kind != fill && m.kind != stop && m.kind != "need" }) {
+		return false // 改名字了吗
 	}
 	for k := i + 1; k < len(s.marks); k++ { // ，时间不动
 		if rest := (some{s.sense, s.marks[k:]}); s.marks[k].kind == stop && len(rest.unknown())+len(rest.mentions()) == 0 && !rest.has(clock) {

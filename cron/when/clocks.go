@@ -12,6 +12,7 @@ var clockActions = map[string]grammar.Action{
 		}
 		return piece{clock: &c}
 	},
+	"same-hour": func(grammar.Args) any { return piece{clock: &clock{style: fixed, now: true}, weak: true} },
 	"part": func(a grammar.Args) any {
 		if p, ok := a.Arg(0).(part); ok {
 			return piece{part: p}

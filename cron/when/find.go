@@ -235,7 +235,9 @@ func (s *sentence) words(i, j int) bool { return s.trim(i, j) != "" }
 
 // bound says that the group only bounds or moves another time.
 func (g group) bound() bool {
-	bounds := func(p piece) bool { return p.limit != nil || p.nag || p.shift != nil || p.zone != nil && p.whole == nil }
+	bounds := func(p piece) bool {
+		return p.limit != nil || p.nag || p.shift != nil || p.zone != nil && p.whole == nil
+	}
 	return g.has(bounds) && !g.has(func(p piece) bool {
 		return !bounds(p) && (group{pieces: []piece{p}}.names() != 0 || p.asked || p.more != nil)
 	})
@@ -498,6 +500,15 @@ func completes(g, other group) bool {
 		return g.has(func(p piece) bool {
 			return p.repeat != nil && (p.repeat.freq == monthly && p.repeat.nth == 0 || p.repeat.freq == yearly && p.day == nil) && len(p.repeat.numbers) == 0
 		})
+	}
+	each := func(g group) bool {
+		return g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == daily && p.repeat.often == 0 })
+	}
+	week := func(g group) bool {
+		return g.names() == hasDay && g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0 })
+	}
+	if each(g) && week(other) || week(g) && each(other) { // every day at 9, monday to friday
+		return true
 	}
 	date := func(g group) bool {
 		return !g.repeats() && g.has(func(p piece) bool { return p.day != nil && p.day.kind != inDays && p.day.kind != weekday })

@@ -82,7 +82,8 @@ type clock struct {
 	hour, minute, second int
 	style                style
 	part                 part
-	from, to             int // tokens, for the question
+	now                  bool // the one that it is
+	from, to             int  // tokens, for the question
 }
 
 // part is a part of the day.

@@ -40,7 +40,7 @@ func readers() map[string]grammar.Reader {
 		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
-		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
+		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加") }, Like: "长"},
 		"weekdays":        {Read: func(t text, i int) (any, int) { return listed(t, i, "weekday", "list-and") }, Like: "weekday"},
 		"plural-weekdays": {Read: func(t text, i int) (any, int) { return listed(t, i, "plural-weekday", "list-and") }, Like: "plural-weekday"},
 		"weekday-range":   {Read: func(t text, i int) (any, int) { return ranged(t, i, "weekday", "list-and") }, Like: "weekday"},

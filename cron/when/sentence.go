@@ -95,7 +95,7 @@ func (s *sentence) run(i int) (group, bool) {
 		g.to, j = next, next
 	}
 	for _, p := range g.pieces {
-		if p.zone == nil || p.whole != nil || s.Is(p.from, "按", "照", "以", "用", "依") {
+		if p.zone == nil || p.whole != nil || s.Tokens[g.from].Kind == grammar.Han && (s.alone(g) || s.Is(g.from, "按", "照", "以", "用", "依")) {
 			return g, true
 		}
 	}
@@ -126,6 +126,15 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	}
 	p := v.(piece)
 	p.from, p.to = i, next
+	if p.clock != nil && p.clock.now {
+		c := *p.clock
+		c.hour, c.minute = s.now.Hour(), s.now.Minute()
+		p.clock = &c
+	}
+	if last := len(g.pieces) - 1; p.bare && p.span != nil && last >= 0 && g.pieces[last].shift != nil && g.pieces[last].part == noPart && i > g.to { // 提前一周、一天
+		back := p.span.Negative()
+		p.shift, p.span, p.bare = &back, nil, false
+	}
 	if first {
 		listed := p.span != nil && (s.behind("correction", i) || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
