@@ -81,7 +81,7 @@ func create(text string, t *grammar.Text, c Context, asked int) Intent {
 // 要是下雨就提醒我带伞, 老王到了提醒我把钥匙给他.
 func conditional(t *grammar.Text, asked int) (Intent, bool) {
 	to := t.At("zh-sure", max(asked, 0))
-	if asked <= 0 || to == 0 || to >= len(t.Tokens) || t.At("happy", len(t.Tokens)-3) > 0 || later(t, len(t.Tokens)-1, "question") {
+	if asked <= 0 || to == 0 || to >= len(t.Tokens) || t.At("zh-ask", asked) != to || t.Is(to, "的") || t.At("happy", len(t.Tokens)-3) > 0 || later(t, len(t.Tokens)-1, "question") {
 		return Intent{}, false
 	}
 	from := asked

@@ -127,7 +127,7 @@ func (s some) change(asked bool) (Op, Intent) {
 		return Remove, in
 	case s.has("now") && refs && (asks || s.has("noun") || s.has("ask", "list")):
 		return Run, in
-	case s.op("text") && (refs || s.has("it")):
+	case s.op("text") && !s.asks && (refs || s.has("it")):
 		return Text, in // and what shall it say?
 	case s.told() && !s.has("not"):
 		in.Maybe = true
@@ -284,9 +284,9 @@ func (s some) move(in Intent) (Op, Intent) {
 // always says that the words are of all times to come: 以后每周五.
 func (s some) always() bool {
 	return slices.ContainsFunc(s.marks, func(m mark) bool {
-		v, _ := s.Match("sign", m.from)
+		v, j := s.Match("sign", m.from)
 		sign, ok := v.(mark)
-		return ok && sign.kind == "always" && (m.kind == "always" || m.kind == clock)
+		return ok && sign.kind == "always" && (m.kind == "always" || m.kind == clock && s.comesAgain(j))
 	})
 }
 

@@ -100,7 +100,7 @@ func (s *sentence) newBag(pieces []piece) (*bag, error) {
 	b.takeHour(&g)
 	b.clocks = g.clocks()
 	for i, c := range b.clocks {
-		if c.part == noPart && c.style <= colon && c.hour >= 4 && c.hour < 12 && s.asksFor("wake") {
+		if c.part == noPart && c.style <= colon && c.hour >= 4 && (c.hour < 12 && s.asksFor("wake") || c.hour < 7 && s.rises()) {
 			b.clocks[i].part = morning
 		}
 	}

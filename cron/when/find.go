@@ -298,10 +298,25 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	if err := s.beyond(chosen, all); err != nil {
 		return Phrase{}, err
 	}
+	if n := len(before); n > 0 {
+		chosen[0].everyMonth(before[n-1])
+	}
 	if n := len(before); n > 0 && completes(chosen[0], before[n-1]) || n > 0 && chosen[0].names() == hasHour {
 		chosen[0].pieces = append(before[n-1].dayFor(chosen[0]), chosen[0].pieces...)
 	}
 	return s.finish(chosen, s.rest(chosen))
+}
+
+// everyMonth makes a day of the month that is named behind one of every month
+// come as often: 每月15号发工资，16号提醒我还款.
+func (g *group) everyMonth(told group) {
+	monthlies := told.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == monthly && len(p.repeat.numbers) > 0 })
+	for i, p := range g.pieces {
+		if monthlies && p.day != nil && p.day.kind == monthDay && p.day.n == coming && p.day.number > 0 {
+			g.pieces = slices.Clone(g.pieces)
+			g.pieces[i].day, g.pieces[i].repeat = nil, &repeat{freq: monthly, numbers: []int{p.day.number}}
+		}
+	}
 }
 
 // dayFor is what the group says of the day, for an hour that stands elsewhere.
@@ -336,7 +351,7 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	}
 	han := s.Tokens[to-1].Kind == grammar.Han
 	own := slices.ContainsFunc(all, func(g group) bool {
-		return g.from >= from && (full(g) && (han || s.edge(g)) || !han && !g.bound() && g.from > 0 && s.order[g.from-1])
+		return g.from >= from && (full(g) && (han || s.edge(g)) || han && s.leads(g, from) || !han && !g.bound() && g.from > 0 && s.order[g.from-1])
 	})
 	var led names // what is said before the words that ask
 	for _, g := range all {
@@ -358,6 +373,13 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 		}
 	}
 	return kept, told
+}
+
+// leads says that a day stands right before the words that ask, in their clause:
+// 周五考试，周四提醒我复习.
+func (s *sentence) leads(g group, clause int) bool {
+	asked := s.firstAsk()
+	return asked >= g.to && g.names()&hasDay != 0 && !g.bound() && s.asking(clause, g.from) && s.asking(g.to, asked)
 }
 
 // told says that the group is of what is to be done, in the clause that asks.

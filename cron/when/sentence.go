@@ -137,7 +137,7 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	}
 	if first {
 		listed := p.span != nil && (s.behind("correction", i) || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
-		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
+		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0 || s.At("zh-ask", next) > 0 && s.ending(s.At("zh-ask", next)) // 蒸鱼十分钟叫我
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
 		}
@@ -167,6 +167,16 @@ func (s *sentence) behind(category string, i int) bool {
 func (s *sentence) asksFor(category string) bool {
 	for i := range s.Tokens {
 		if s.order[i] && s.At(category, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rises says that somebody is to get up: five or six o'clock is in the morning.
+func (s *sentence) rises() bool {
+	for i := range s.Tokens {
+		if s.order[i] && s.At("zh-wake", i) > 0 || s.At("zh-rise", i) > 0 {
 			return true
 		}
 	}
