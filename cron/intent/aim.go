@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strings"
 
 	"magpie/cron/grammar"
@@ -30,7 +31,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Words: words}
 	case len(strange) > 0 && part.sure() && len(all.clauses()) == 1:
 		in.Ref, in.Maybe = readRef(part.called(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false
-	case len(strange) > 0 && part.has("noun") && part.lastStrong(func(m mark) bool { return m.kind == "op" && s.At("sure-op", m.from) == m.to }) && part.firstName() < len(s.Tokens) && len(all.clauses()) == 1:
+	case len(strange) > 0 && part.has("noun") && part.lastStrong(func(m mark) bool { return m.kind == "op" && s.At("sure-op", m.from) == m.to }) && part.firstName() < len(s.Tokens) && all.single():
 		in.Ref, in.Maybe = readRef(part.called(min(strange[0].From, part.firstName()), strange[len(strange)-1].To)), false // 妈妈生日的提醒取消掉
 	case len(strange) == 1 && len(refs) == 0 && part.strong() && !s.has("not") && !all.has(remind) && (len(all.clauses()) == 1 || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = readRef(s.Cut(strange[0].From, strange[0].To)), false
@@ -42,6 +43,11 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Number: -1}
 	case part.has("op", "remove-all"):
 		in.Ref = Ref{All: true}
+	case len(part.ones()) > 1: // 把明早那个和周五那个都取消
+		in.Ref = Ref{All: true}
+		for _, said := range part.ones() {
+			in.And = append(in.And, Ref{Time: said, One: true}.at(s.c))
+		}
 	case part.has("all") || part.has("nouns") || part.has("rest"):
 		in.Ref = Ref{All: true}
 	case part.one() != "":
@@ -85,6 +91,17 @@ func (s some) sure() bool {
 		}
 	}
 	return false
+}
+
+// single says that one clause says all: the others are politeness.
+func (s some) single() bool {
+	full := 0
+	for _, c := range s.clauses() {
+		if slices.ContainsFunc(c.marks, func(m mark) bool { return m.kind != fill }) {
+			full++
+		}
+	}
+	return full < 2
 }
 
 // called are the words from one token to another, with what follows and says
@@ -175,12 +192,22 @@ func (s some) named(target string) string {
 
 // one is the time before a word that stands for a reminder: the 6pm one.
 func (s some) one() string {
-	for i, m := range s.marks {
-		if kind, k := s.next(i); m.kind == clock && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to" {
-			return s.Cut(m.from, m.to)
-		}
+	if all := s.ones(); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+// ones are all of them.
+func (s some) ones() (all []string) {
+	for i, m := range s.marks {
+		if kind, k := s.next(i); m.kind == clock && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to" {
+			all = append(all, s.Cut(m.from, m.to))
+		} else if m.kind == "this" && s.Is(m.to-1, "的") && s.At("moment", m.from) > 0 && (kind == "to" || kind == "op" || kind == length) {
+			all = append(all, s.Cut(m.from, m.to-1)) // 明早的改到后天
+		}
+	}
+	return all
 }
 
 // timed tells a new time from a new repetition.

@@ -148,6 +148,9 @@ func (s some) besides() bool {
 	if k := s.index("op", "resume", "run", "once", "skip", "remove", "snooze"); k >= 0 && k < i {
 		return true
 	}
+	if k := s.index("to"); k >= 0 && k < i && (some{s.sense, s.marks[:k]}).aimed() {
+		return true // 买牛奶改成每周五都提醒
+	}
 	return s.has(length, "earlier") && s.has(name) && !s.has(clock) || s.has(length, "later", "again") && len(s.unknown()) == 0
 }
 

@@ -153,12 +153,22 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	add(clock, "", nil, time)
 	v, j = s.Match("span", i)
 	add(length, "", v, j)
-	add(clock, "", nil, max(s.At("moment", i), s.At("days", i)))
+	add(clock, "", nil, s.upToIt(i, max(s.At("moment", i), s.At("days", i))))
 	if asks {
 		add(clock, "", nil, s.At("range", i))
 	}
 	add(fill, "", nil, s.At("filler", i))
 	return all
+}
+
+// upToIt is where a time ends that goes on behind 那个: 明早那个和周五那个.
+func (s *sense) upToIt(i, end int) int {
+	for k := i + 1; k < end; k++ {
+		if s.Is(k, "那") && s.Is(k+1, "个", "条") {
+			return k
+		}
+	}
+	return end
 }
 
 // order is where words end that ask for a reminder without "remind me".

@@ -155,7 +155,7 @@ func (s *sentence) unpaired(i, j int) bool {
 func (s *sentence) tail(i, j int) int {
 	polite := s.firstAsk() >= 0 || s.polite()
 	end := j == len(s.Tokens)
-	for cutting := end || s.ending(j); cutting; {
+	for cutting := end || s.ending(j) || s.clauseBegins(j); cutting; {
 		cutting = false
 		for k := i + 1; k < j; k++ {
 			if s.closes(k, j) || k == j-1 && s.Tokens[k].Kind == grammar.Mark && strings.ContainsAny(s.Tokens[k].Text, ".。!！~…,，") || k == j-1 && polite && s.Is(k, "?", "？", "吗") && s.polite() {
