@@ -92,7 +92,11 @@ func conditional(t *grammar.Text, asked int) (Intent, bool) {
 		for from--; from > 0 && t.At("clause-mark", from-1) == 0; from-- {
 		}
 	}
-	ifs, event := t.At("zh-if", from) > 0, false
+	before := max(from-1, 0)
+	for before > 0 && t.At("clause-mark", before-1) == 0 {
+		before--
+	}
+	ifs, event := t.At("zh-if", from) > 0 || from > 0 && t.At("zh-if", before) > 0 && t.At("zh-polite", before) == 0, false
 	if later(t, to, "zh-then") || later(t, 0, "past-word") {
 		return Intent{}, false // 要是昨天提醒我，就不会迟到了
 	}

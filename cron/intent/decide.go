@@ -76,11 +76,23 @@ func (s some) wish(all some, asked bool) (Intent, bool) {
 		return in, true
 	}
 	op, in := s.change(asked)
-	if op == "" {
+	if op == "" || s.whether() {
 		return Intent{}, false
 	}
 	in.Kind, in.Op = Change, op
 	return s.aim(in, all)
+}
+
+// whether says that the message asks if something has been done: 周会取消了吗.
+func (s *sense) whether() bool {
+	end := len(s.Tokens)
+	for end > 0 && s.Tokens[end-1].Kind == grammar.Mark {
+		end--
+	}
+	begs := slices.ContainsFunc(s.Tokens, func(t grammar.Token) bool {
+		return strings.Contains("能可请帮把烦", t.Text) && t.Kind == grammar.Han
+	})
+	return s.Is(end-1, "吗", "么", "没") && s.Is(end-2, "了") && !begs
 }
 
 // change is the operation that the words want, with its time or text.
