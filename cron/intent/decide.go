@@ -325,10 +325,9 @@ func (s some) bare() bool {
 // reminder is meant nor what is not right.
 func (s some) target() string {
 	said, from, to := "", 0, s.index("to")
-	for to >= 0 && s.before(to) == "old" { // 不是改到八点，是改到六点
-		to += 1 + some{s.sense, s.marks[to+1:]}.index("to")
-		if s.marks[to].kind != "to" || s.before(to) != "old" {
-			break
+	if to >= 0 && s.before(to) == "old" { // 不是改到八点，是改到六点
+		if k := (some{s.sense, s.marks[to+1:]}).index("to"); k >= 0 {
+			to += k + 1
 		}
 	}
 	for i, m := range s.marks {
