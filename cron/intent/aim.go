@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/cron/grammar"
 	"magpie/cron/when"
 )
 
@@ -43,7 +44,14 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Paused: true}
 	case s.has("end-of-list"):
 		in.Ref = Ref{Number: -1}
-	case s.has("op", "remove-all"), s.has("all"), s.has("nouns"), s.has("rest"):
+	case s.has("op", "remove-all"):
+		in.Ref = Ref{All: true}
+	case len(s.ones()) > 1: // 把明早那个和周五那个都取消
+		in.Ref = Ref{All: true}
+		for _, said := range s.ones() {
+			in.And = append(in.And, Ref{Time: said, One: true}.at(s.c))
+		}
+	case s.has("all"), s.has("nouns"), s.has("rest"):
 		in.Ref = Ref{All: true}
 	case s.one() != "":
 		in.Ref = Ref{Time: s.one(), One: true}
@@ -95,6 +103,11 @@ func (s some) called(from, to int) Ref {
 	if v, j := s.Match("bare-place", from); j == to {
 		return v.([]Ref)[0]
 	}
+	for _, m := range s.marks { // the 日 of 生日
+		if m.from == to && m.kind == fill && s.Tokens[m.from].Kind == grammar.Han && s.Close(m.from) && s.At("name-end", m.from) == 0 {
+			to = m.to
+		}
+	}
 	words := s.Cut(from, to)
 	for _, m := range s.marks {
 		if m.kind == clock && m.from > from && m.to < to {
@@ -138,12 +151,23 @@ func (s some) named(target string) string {
 
 // one is the time before a word that stands for a reminder: the 6pm one.
 func (s some) one() string {
-	for i, m := range s.marks {
-		if s.stands(i) {
-			return strings.TrimSuffix(s.Cut(m.from, m.to), "'s")
-		}
+	if all := s.ones(); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+// ones are all of them.
+func (s some) ones() (all []string) {
+	for i, m := range s.marks {
+		switch kind, _ := s.next(i); {
+		case s.stands(i):
+			all = append(all, strings.TrimSuffix(s.Cut(m.from, m.to), "'s"))
+		case m.kind == "this" && s.Is(m.to-1, "的") && s.At("moment", m.from) > 0 && (kind == "to" || kind == "op" || kind == length):
+			all = append(all, s.Cut(m.from, m.to-1)) // 明早的改到后天
+		}
+	}
+	return all
 }
 
 // at turns the time that a reminder is named by into the hour or the days at
@@ -162,8 +186,11 @@ func (r Ref) at(c Context) Ref {
 			r.Clock = t.In(cmp.Or(c.Zone, time.UTC)).Format("15:04")
 		}
 	}
-	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour) {
+	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour || when.PartOfDay(r.Time, c.Now, c.Zone)) {
 		r.From, r.To = from, to
+		if to.Sub(from) < 20*time.Hour {
+			r.Clock = ""
+		}
 	}
 	return r
 }

@@ -21,7 +21,7 @@ func (r request) create() Intent {
 		if told && !r.notes() {
 			return Intent{}
 		}
-		if told || r.At("zh-ask", r.asked) > 0 && !r.sure() { // 告诉我今天天气
+		if told || r.At("zh-ask", r.asked) > 0 && !r.sure() && !r.ahead() { // 告诉我今天天气
 			r.asked = -1
 		}
 	}
@@ -171,6 +171,9 @@ func (r request) refused() bool {
 			return true
 		}
 	}
+	if r.quoted() {
+		return true
+	}
 	if r.asked == 0 || r.onlyTimes() || r.At("shift", 0) > 0 {
 		return false
 	}
@@ -178,6 +181,31 @@ func (r request) refused() bool {
 		return r.told()
 	}
 	return r.First(r.since("sentence-end"), r.asked, "refuses") >= 0
+}
+
+// quoted says that the words that ask stand in a quotation behind other words:
+// 书里写着：“叫醒我”.
+func (r request) quoted() bool {
+	open := -1
+	for i := range r.asked {
+		switch {
+		case r.Is(i, "“", "「", "『") || r.Is(i, `"`) && open < 0:
+			open = i
+		case r.Is(i, "”", "」", "』", `"`):
+			open = -1
+		}
+	}
+	return open > 0 && !r.Across(0, open, "run", "order", "joiner", "mark")
+}
+
+// ahead says that the words that ask stand behind 提前一天.
+func (r request) ahead() bool {
+	for i := max(0, r.asked-8); i < r.asked; i++ {
+		if r.At("zh-shift", i) == r.asked {
+			return true
+		}
+	}
+	return false
 }
 
 // since is where what stands before the words that ask begins, behind the last

@@ -178,7 +178,19 @@ func (s some) text() (text string, lead int) {
 			break
 		}
 	}
+	for k := i + 1; k < len(s.marks); k++ { // ，时间不动
+		if rest := s.part(k, len(s.marks)); s.marks[k].kind == stop && s.marks[k].from < end && len(rest.unknown())+len(rest.mentions()) == 0 && !rest.has(clock) {
+			end = s.marks[k].from
+			break
+		}
+	}
 	from := s.marks[i].to
+	if said := s.part(i+1, len(s.marks)); !slices.ContainsFunc(said.marks, func(m mark) bool { return m.kind != fill && m.kind != stop && m.kind != "need" }) {
+		return "", i // 改名字了吗
+	}
+	if s.marks[i].kind == "op" && s.Is(end-1, "了") && end-1 > from {
+		end--
+	}
 	if end = ended(s.Text, from, end); s.At("polite", from) < end {
 		text = strings.Trim(s.Cut(from, end), " ,，。“”\"'「」:：")
 	}

@@ -58,7 +58,38 @@ func newRequest(t *grammar.Text, said string, c Context) request {
 // conditional says that a message asks for a reminder when something happens, and
 // says no time: "if it rains tomorrow remind me to take an umbrella".
 func (r request) conditional() bool {
-	return r.asked > 0 && r.At("conditional", 0) > r.asked && r.At("unasked", r.asked-1) == 0 && r.First(r.asked, len(r.Tokens), "run") < 0
+	return r.depends() || r.asked > 0 && r.At("conditional", 0) > r.asked && r.At("unasked", r.asked-1) == 0 && r.First(r.asked, len(r.Tokens), "run") < 0
+}
+
+// depends says so of Chinese words: 要是下雨就提醒我带伞, 老王到了提醒我把钥匙给他.
+func (r request) depends() bool {
+	end := len(r.Tokens)
+	to := r.At("zh-sure", max(r.asked, 0))
+	if r.asked <= 0 || to == 0 || to >= end || r.At("zh-ask", r.asked) != to || r.Is(to, "的") || r.At("happy", end-3) > 0 || r.At("question", end-1) > 0 {
+		return false
+	}
+	if r.First(to, end, "zh-then") >= 0 || r.First(0, end, "past-word") >= 0 {
+		return false // 要是昨天提醒我，就不会迟到了
+	}
+	clause := func(i int) int {
+		for i > 0 && r.At("clause-mark", i-1) == 0 {
+			i--
+		}
+		return i
+	}
+	from := clause(r.asked)
+	if from == r.asked { // 要是明天下雨，提醒我带伞
+		from = clause(from - 1)
+	}
+	before := clause(max(from-1, 0))
+	event := false
+	for i := from; i < r.asked; i++ {
+		event = event || r.At("zh-event", i) == r.asked && r.At("zh-person", from) > 0
+		if r.Is(i, "你", "您", "谁") || r.Is(i, "有", "没") && r.Is(i+1, "人") {
+			return false
+		}
+	}
+	return event || r.At("zh-if", from) > 0 || from > 0 && r.At("zh-if", before) > 0 && r.At("zh-polite", before) == 0
 }
 
 // known tries what is not a new reminder.

@@ -175,6 +175,20 @@ var facts = map[string]condition{
 	"colon-time": func(s some) bool { // gym: 8am
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == stop && m.arg == ":" && s.At("run", m.to) > 0 })
 	},
+	"whether": some.whether,
+	"telling": func(s some) bool { return s.has(length, "again") && s.all().telling() },
+	"always": func(s some) bool { // 以后每周五
+		return slices.ContainsFunc(s.marks, func(m mark) bool {
+			v, j := s.Match("sign", m.from)
+			sign, ok := v.(mark)
+			return ok && sign.kind == "always" && (m.kind == "always" || m.kind == clock && s.comesAgain(j))
+		})
+	},
+	"reminded": func(s some) bool { // 明天你要提醒我些什么
+		_, k := s.next(s.index(remind))
+		end, _ := s.next(k)
+		return s.has(remind) && k < len(s.marks) && s.marks[k].arg == "what" && (end == "" || end == stop)
+	},
 	"definite": func(s some) bool { return s.At("definite", s.marks[max(0, s.index("op", "set"))].to) > 0 },
 	"short":    func(s some) bool { return s.has("noun") && len(s.marks) < 5 },
 	"把":        func(s some) bool { return s.At("把", 0) > 0 },
@@ -186,4 +200,27 @@ var facts = map[string]condition{
 // starts says that a category stands where a mark begins.
 func (s some) starts(category string) bool {
 	return slices.ContainsFunc(s.marks, func(m mark) bool { return s.At(category, m.from) > 0 })
+}
+
+// whether says that the message asks if something has been done: 周会取消了吗.
+func (s some) whether() bool {
+	end := len(s.Tokens)
+	for end > 0 && s.Tokens[end-1].Kind == grammar.Mark {
+		end--
+	}
+	begs := slices.ContainsFunc(s.Tokens, func(t grammar.Token) bool {
+		return t.Kind == grammar.Han && strings.Contains("能可请帮把烦", t.Text)
+	})
+	return s.Is(end-1, "吗", "么", "没") && s.Is(end-2, "了") && !begs
+}
+
+// telling says that a clause names a thing, and nobody who does it: 再过二十分钟叫我，
+// 锅里炖着汤.
+func (s some) telling() bool {
+	return slices.ContainsFunc(s.clauses(), func(c some) bool {
+		who := slices.ContainsFunc(c.marks, func(m mark) bool {
+			return m.kind != unknown && m.kind != fill && m.kind != name && m.kind != "need" || s.At("subject", m.from) > 0
+		})
+		return !who && len(c.unknown()) > 0
+	})
 }

@@ -124,7 +124,7 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	time := 0
 	if last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not" {
 		time = s.At("when", i)
-		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") {
+		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") && s.At("午", k+1) != time {
 			time = k
 		}
 	}
@@ -145,12 +145,22 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	add(mark{kind: remind, arg: "order"}, s.order(i))
 	add(mark{kind: clock}, time)
 	match(length, "span")
-	add(mark{kind: clock}, s.Longest(i, "moment", "days"))
+	add(mark{kind: clock}, s.upToIt(i, s.Longest(i, "moment", "days")))
 	if asks {
 		match(clock, "range")
 	}
 	match(fill, "filler")
 	return all
+}
+
+// upToIt is where a time ends that goes on behind 那个: 明早那个和周五那个.
+func (s *sense) upToIt(i, end int) int {
+	for k := i + 1; k < end; k++ {
+		if s.Is(k, "那") && s.Is(k+1, "个", "条") {
+			return k
+		}
+	}
+	return end
 }
 
 // order is where words end that ask for a reminder without "remind me".

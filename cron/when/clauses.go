@@ -161,6 +161,8 @@ func (c clause) endsBefore(p piece) bool {
 	switch {
 	case p.span != nil && !p.vague && p.listed:
 		return len(c.more) > 0 && c.more[0].span != nil
+	case whole && !p.listed && p.repeat != nil && p.repeat.freq == weekly && c.days[0].repeat != nil && c.days[0].repeat.freq == daily: // every day at 9, monday to friday
+		return false
 	case whole && p.isDay() && !p.open() && (p.listed || c.days[0].from < c.hours[0].from):
 		return true
 	}
@@ -203,6 +205,7 @@ func (c clause) own(said, other pieces) pieces {
 // rows are the pieces of each time of a clause: one for each of its days and
 // hours, where these are listed.
 func (c clause) rows() (all []pieces) {
+	c = c.apart()
 	for _, days := range eachDay(c.days) {
 		for _, hours := range eachHour(c.hours, c.days) {
 			row := append(slices.Clone(c.more), days...)
@@ -216,6 +219,25 @@ func (c clause) rows() (all []pieces) {
 		}
 	}
 	return all
+}
+
+// apart gives the part of the day that is said with a day to the first of several
+// hours: 明早八点、中午十二点.
+func (c clause) apart() clause {
+	hours := 0
+	for _, p := range c.hours {
+		if p.clock != nil {
+			hours++
+		}
+	}
+	if len(c.days) != 1 || hours < 2 || c.days[0].part == noPart || c.days[0].isHour() || c.days[0].repeat != nil {
+		return c
+	}
+	day := c.days[0]
+	c.hours = append(pieces{{part: day.part, from: day.from, to: day.from}}, c.hours...)
+	day.part = noPart
+	c.days = pieces{day}
+	return c
 }
 
 // eachDay takes a list of days apart: "tuesday and thursday", 周二和周四. Days that

@@ -7,9 +7,10 @@ import (
 )
 
 var clockActions = map[string]grammar.Action{
-	"clock":   func(a grammar.Args) any { return spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2)) },
-	"part":    func(a grammar.Args) any { return piece{part: partOf(a.Arg(0))} },
-	"digital": func(a grammar.Args) any { return a.Arg(0).(clock).with(a.Arg(1)) },
+	"clock":     func(a grammar.Args) any { return spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2)) },
+	"same-hour": func(grammar.Args) any { return piece{clock: &clock{style: fixed, now: true}, weak: true} },
+	"part":      func(a grammar.Args) any { return piece{part: partOf(a.Arg(0))} },
+	"digital":   func(a grammar.Args) any { return a.Arg(0).(clock).with(a.Arg(1)) },
 	"hour": func(a grammar.Args) any {
 		p := spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2))
 		if a.T.Is(a.To-2, "this") || a.T.Is(a.To-1, "tonight") {

@@ -41,7 +41,11 @@ func (b *bag) datesOf(d day) ([]calendar.Date, error) {
 	today := calendar.On(b.now)
 	switch d.kind {
 	case inDays:
-		return []calendar.Date{today.Add(d.n)}, nil
+		on := today.Add(d.n)
+		for work, _ := calendar.Workday(on); d.work && !work; work, _ = calendar.Workday(on) {
+			on = on.Add(1)
+		}
+		return []calendar.Date{on}, nil
 	case weekday:
 		n := d.n
 		if b.week != nil {

@@ -11,7 +11,7 @@ import (
 
 var dayActions = map[string]grammar.Action{
 	"in": func(a grammar.Args) any {
-		return piece{day: &day{kind: inDays, n: a.Num(0, 0)}, part: partOf(a.Arg(1))}
+		return piece{day: &day{kind: inDays, n: a.Num(0, 0), work: a.Word(1) == "work"}, part: partOf(a.Arg(1))}
 	},
 	"week-day": func(a grammar.Args) any {
 		return onDay(day{kind: weekday, week: weekOf(a, 0), n: a.Num(1, coming), early: a.Num(2, 0)})

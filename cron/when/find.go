@@ -167,6 +167,9 @@ var bullet = regexp.MustCompile(`^[ \t*•·-]*([0-9]{1,3}[.、)）][.、)） ]*
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
+		if s.notes(all[k-1], all[k]) {
+			return all[k].from
+		}
 		for i := all[k-1].to; i <= all[k].from; i++ {
 			j := s.At("separator", i)
 			if j == 0 || j > all[k].from {
@@ -184,6 +187,16 @@ func (s *sentence) cut() int {
 		}
 	}
 	return 0
+}
+
+// notes says that two clauses, each with a day, an hour and a thing, stand before
+// one that only asks: 周四七点游泳课，周六十点钢琴课，都提醒我.
+func (s *sentence) notes(a, b group) bool {
+	full := func(g group) bool {
+		return g.names() == hasDay|hasHour && !g.repeats() && !g.bound() && g.has(piece.isHour)
+	}
+	from, to := s.askingClause()
+	return full(a) && full(b) && b.to < from && s.clauseBegins(b.from) && s.words(a.to, b.from) && s.words(b.to, from) && s.ending(to) && s.asking(from, to)
 }
 
 // firstAsk is where the sentence first asks for a reminder; -1 where it does
@@ -258,6 +271,9 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	if err := s.beyond(chosen, all); err != nil {
 		return Phrase{}, err
 	}
+	if n := len(before); n > 0 {
+		chosen[0].everyMonth(before[n-1])
+	}
 	for _, g := range slices.Backward(before) {
 		if g.names()&hasDay != 0 && (completes(chosen[0], g) || chosen[0].names() == hasHour) {
 			chosen[0].pieces = append(g.dayFor(chosen[0]), chosen[0].pieces...)
@@ -271,6 +287,18 @@ func (s *sentence) one(before []group) (Phrase, error) {
 // another time: christmas party friday 6pm.
 func (s *sentence) onOccasion(g group, all []group) bool {
 	return len(g.pieces) == 1 && s.occasion(g.pieces[0]) && slices.ContainsFunc(all, func(o group) bool { return o.names()&(hasDay|hasHour) == hasDay|hasHour })
+}
+
+// everyMonth makes a day of the month that is named behind one of every month
+// come as often: 每月15号发工资，16号提醒我还款.
+func (g *group) everyMonth(told group) {
+	monthlies := told.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == monthly && len(p.repeat.numbers) > 0 })
+	for i, p := range g.pieces {
+		if monthlies && p.day != nil && p.day.kind == monthDay && p.day.n == coming && p.day.number > 0 {
+			g.pieces = slices.Clone(g.pieces)
+			g.pieces[i].day, g.pieces[i].repeat = nil, &repeat{freq: monthly, numbers: []int{p.day.number}}
+		}
+	}
 }
 
 // dayFor is what the group says of the day, for an hour that stands elsewhere.
@@ -307,7 +335,7 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	}
 	han := s.Tokens[to-1].Kind == grammar.Han
 	own := slices.ContainsFunc(all, func(g group) bool {
-		return g.from >= from && (full(g) && (han || s.edge(g)) || !han && !g.bound() && g.from > 0 && s.order[g.from-1])
+		return g.from >= from && (full(g) && (han || s.edge(g)) || han && s.leads(g, from) || !han && !g.bound() && g.from > 0 && s.order[g.from-1])
 	})
 	var led names // what is said before the words that ask
 	for _, g := range all {
@@ -331,6 +359,13 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	return kept, told
 }
 
+// leads says that a day stands right before the words that ask, in their clause:
+// 周五考试，周四提醒我复习.
+func (s *sentence) leads(g group, clause int) bool {
+	asked := s.firstAsk()
+	return asked >= g.to && g.names()&hasDay != 0 && !g.bound() && s.asking(clause, g.from) && s.asking(g.to, asked)
+}
+
 // told says that the group is of what is to be done, in the clause that asks.
 func (s *sentence) told(from int, g group) bool {
 	for i := from; i < g.to; i++ {
@@ -346,7 +381,13 @@ func (s *sentence) clauseEnds(i int) bool {
 	if t.Text == "." && i > 0 && i+1 < len(s.Tokens) && s.Tokens[i+1].Gap {
 		return s.order[i+1] || len(s.Tokens[i-1].Text) > 4 // and not "dr. "
 	}
-	return s.Is(i, "so") || s.oneOf(i, ",;。!?") && !s.order[i]
+	return s.Is(i, "so") || s.oneOf(i, ",;。!?…") && !s.order[i]
+}
+
+// clauseBegins says that a clause begins at i: who writes Chinese without commas
+// puts a space there.
+func (s *sentence) clauseBegins(i int) bool {
+	return i > 0 && (s.clauseEnds(i-1) || i < len(s.Tokens) && s.Tokens[i].Gap && s.Tokens[i].Kind == grammar.Han && s.Tokens[i-1].Kind == grammar.Han)
 }
 
 // askingClause is where the clause begins that asks first, and where the words
@@ -362,7 +403,7 @@ func (s *sentence) askingClause() (from, to int) {
 
 // clause is where the clause begins in which i stands.
 func (s *sentence) clause(i int) int {
-	for i > 0 && !s.clauseEnds(i-1) {
+	for i > 0 && !s.clauseBegins(i) {
 		i--
 	}
 	return i
@@ -378,7 +419,7 @@ func (s *sentence) meant(g group, all []group) bool {
 		return l.pieces.names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
-		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from
+		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from || g.has(func(p piece) bool { return p.zone != nil }) && !o.bound()
 	})
 }
 
@@ -416,8 +457,25 @@ func (s *sentence) choose(all []group) []group {
 		last.from, last.pieces[0].listed = last.from-1, true
 		chosen = append(chosen, last)
 	}
+	chosen = append(chosen, s.besides(chosen, all)...)
 	slices.SortFunc(chosen, func(a, b group) int { return a.from - b.from })
 	return chosen
+}
+
+// besides are groups that belong to those that are chosen: 开会前一小时和开会前十分钟;
+// 十点二十提醒我，要上午.
+func (s *sentence) besides(chosen, all []group) (more []group) {
+	from, to := s.askingClause()
+	shifts := slices.ContainsFunc(chosen, func(g group) bool { return g.shifts() && g.from >= from && g.to <= to })
+	bare := len(chosen) == 1 && !chosen[0].parted() && chosen[0].has(func(p piece) bool { return p.clock != nil && p.clock.style == bare })
+	for _, g := range all {
+		part := len(g.pieces) == 1 && g.parted() && !g.has(piece.isDay) && !g.has(piece.isHour)
+		again := shifts && g.shifts() && g.from >= from && g.to <= to || bare && part && s.Tokens[g.from].Kind == grammar.Han && s.ending(g.to) && s.clauseBegins(g.from)
+		if again && !slices.ContainsFunc(chosen, func(o group) bool { return o.from == g.from }) {
+			more = append(more, g)
+		}
+	}
+	return more
 }
 
 // bounding says that a group that only bounds is of the time, and not of the
@@ -444,8 +502,17 @@ func completes(g, other group) bool {
 		return g.has(is) && other.has(and) || other.has(is) && g.has(and)
 	}
 	return either(piece.openWeek, piece.ofWeek) || // "biweekly to … on friday"
+		either(piece.isDaily, piece.ofWeeks) && (a == hasDay || b == hasDay) || // every day at 9, monday to friday
 		!(g.repeats() && other.repeats()) && either(piece.openMonth, piece.isDate) ||
 		a == hasDay && b == hasHour || a == hasHour && b == hasDay
+}
+
+func (p piece) isDaily() bool {
+	return p.repeat != nil && p.repeat.freq == daily && p.repeat.often == 0
+}
+
+func (p piece) ofWeeks() bool {
+	return p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
 }
 
 // openWeek says that the piece repeats by weeks and does not tell the day, as
@@ -453,7 +520,7 @@ func completes(g, other group) bool {
 func (p piece) openWeek() bool { return p.open() && p.repeat.freq == weekly }
 
 func (p piece) ofWeek() bool {
-	return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.repeat != nil && p.repeat.freq == weekly && p.repeat.week != 0
+	return p.day != nil && p.day.kind == weekday && p.day.n == coming || p.ofWeeks()
 }
 
 // openMonth says that the piece repeats by months or years and does not tell the

@@ -24,6 +24,7 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 	if err := g.failed(); err != nil {
 		return Phrase{}, err
 	}
+	g.pieces = slices.DeleteFunc(slices.Clone(g.pieces), func(p piece) bool { return p.clock != nil && p.clock.now }) // 改到明天同一时间
 	names := g.names()
 	g.sameDay(calendar.On(next))
 	switch {

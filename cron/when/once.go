@@ -115,7 +115,7 @@ func (b *bag) moments(days []calendar.Date) (answer, error) {
 			return a.at(ahead...), nil
 		}
 		next := b.on(days[i+1], false)
-		if !said && d == now { // "friday" on a Friday
+		if !said && b.part == noPart && d == now { // "friday" on a Friday
 			a.question = Text{"Which day do you mean?", "是哪一天？"}
 			return a.at(ahead[0], next[0]), nil
 		}

@@ -63,7 +63,7 @@ type day struct {
 	number int  // of a monthDay, 0 when it is not said ("next month"); of an nthDay, -1 is the last
 	week   uint8
 	key    string
-	work   bool // of an nthDay: of the working days
+	work   bool // of an nthDay: of the working days; of inDays: the first of them from then on
 	early  int  // so many days before it
 }
 
@@ -82,7 +82,8 @@ type clock struct {
 	hour, minute, second int
 	style                style
 	part                 part
-	from, to             int // tokens, for the question
+	now                  bool // the one that it is
+	from, to             int  // tokens, for the question
 }
 
 // part is a part of the day.
@@ -249,7 +250,12 @@ func (all pieces) parted() bool { return all.has(func(p piece) bool { return p.p
 
 // bound says that the pieces only bound or move another time.
 func (all pieces) bound() bool {
-	return !all.has(func(p piece) bool { return p.limit == nil && !p.nag && p.shift == nil })
+	bounds := func(p piece) bool {
+		return p.limit != nil || p.nag || p.shift != nil || p.zone != nil && p.whole == nil
+	}
+	return all.has(bounds) && !all.has(func(p piece) bool {
+		return !bounds(p) && (pieces{p}.names() != 0 || p.asked || p.more != nil)
+	})
 }
 
 // shifts says that one is so much before or after another time.

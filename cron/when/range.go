@@ -53,6 +53,16 @@ func Range(text string, now time.Time, zone *time.Location) (from, to time.Time,
 	return from, to, false
 }
 
+// PartOfDay says that a text names a day and a part of it, but no hour: 明早, 周五下午.
+func PartOfDay(text string, now time.Time, zone *time.Location) bool {
+	for _, g := range newSentence(text, now, zone).groups() {
+		if g.parted() && !g.has(piece.isHour) && g.has(func(p piece) bool { return p.day != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
 // firstDays are the first of the days that d can be, and how many they are.
 func (b *bag) firstDays(d day) (calendar.Date, int) {
 	if first, n := b.open(d); n > 0 {

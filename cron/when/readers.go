@@ -47,7 +47,7 @@ func readers() map[string]grammar.Reader {
 		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
-		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加", "和") }, Like: "长"},
+		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加") }, Like: "长"},
 		"weekdays":        {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
 		"plural-weekdays": {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
 		"weekday-range":   {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},

@@ -179,6 +179,18 @@ var limitActions = map[string]grammar.Action{
 		return limited(limit{kind: window, start: pieces{{clock: &from, part: to.part}}, pieces: pieces{to}})
 	},
 	"except": func(a grammar.Args) any { return limited(limit{kind: except, week: weekOf(a, 0)}) },
+	"from-now-on": func(a grammar.Args) any { // 九点那个以后都不用响了
+		if a.T.Is(a.From-1, "个", "条") && a.From > 2 {
+			return nil
+		}
+		return piece{}
+	},
+	"except-told": func(a grammar.Args) any { // 周四她来，那天不用叫我
+		if told := a.Arg(1).(grammar.Part); a.T.First(told.From, told.To, "zh-ask") >= 0 {
+			return nil
+		}
+		return limited(limit{kind: except, week: weekOf(a, 0)})
+	},
 	"except-time": func(a grammar.Args) any {
 		g := a.Arg(0).(group)
 		if g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {

@@ -49,13 +49,13 @@ func (s *sentence) restOfClause(chosen []group) string {
 		chosen = append(slices.Clone(chosen), group{from: i, to: to})
 	}
 	if from == 0 {
-		return s.between(0, len(s.Tokens), chosen)
+		return s.between(0, s.toldFrom(0, to, chosen), chosen)
 	}
 	own := from
 	if slices.ContainsFunc(chosen, func(g group) bool { return g.to > from && g.shifts() }) {
 		own = to // 会议前20分钟喊我
 	}
-	if text := cmp.Or(s.between(own, len(s.Tokens), chosen), s.between(s.clause(chosen[0].from), from, chosen)); text != "" {
+	if text := cmp.Or(s.between(own, s.toldFrom(own, to, chosen), chosen), s.between(s.clause(chosen[0].from), from, chosen)); text != "" {
 		return text
 	}
 	for _, g := range s.groups() {
@@ -64,6 +64,17 @@ func (s *sentence) restOfClause(chosen []group) string {
 		}
 	}
 	return s.between(0, from, chosen)
+}
+
+// toldFrom is where what follows the words that ask is only told: behind a bound
+// that is a clause of its own, 叫我交周报，总共四次，实习就结束了.
+func (s *sentence) toldFrom(own, asked int, chosen []group) int {
+	for _, g := range chosen {
+		if g.from > asked && g.bound() && s.alone(g) && s.between(own, g.from, chosen) != "" {
+			return g.from
+		}
+	}
+	return len(s.Tokens)
 }
 
 // between is what is left between two places, without the times.
@@ -97,7 +108,7 @@ func (s *sentence) trim(i, j int) string {
 			k = 0
 		}
 		switch t := s.Tokens[i]; {
-		case s.At("particle", i) == j, s.At("zh-filler", i) == j:
+		case s.closes(i, j), s.At("zh-filler", i) == j:
 			return ""
 		case i > 0 && t.Kind == grammar.Mark && strings.Contains(s.Source[s.Tokens[i-1].To:t.From], "\n") && strings.Contains(s.Source[t.To:], "\n"+t.Raw): // a list
 			return s.text(i, s.tail(i, j))
@@ -128,15 +139,26 @@ func (s *sentence) quoted(i, j int) bool {
 	return ok && s.Is(j-1, close) && j-i > 2
 }
 
+// unpaired says that the mark at j opens a quotation, or closes one that does not
+// begin behind i.
+func (s *sentence) unpaired(i, j int) bool {
+	const opening, closing = "“「『【《〈(", "”」』】》〉)"
+	if strings.Contains(opening, s.Tokens[j].Text) {
+		return true
+	}
+	k := strings.Index(closing, s.Tokens[j].Text)
+	return k >= 0 && !strings.Contains(s.Cut(i, j), opening[k:k+len(s.Tokens[j].Text)])
+}
+
 // tail is where the text ends that begins at i: without orders, marks and words
 // that lead to a time.
 func (s *sentence) tail(i, j int) int {
 	polite := s.firstAsk() >= 0 || s.polite()
 	end := j == len(s.Tokens)
-	for cutting := end; cutting; {
+	for cutting := end || s.ending(j) || s.clauseBegins(j); cutting; {
 		cutting = false
 		for k := i + 1; k < j; k++ {
-			if s.At("particle", k) == j || k == j-1 && (s.oneOf(k, ".。!~…,") || polite && s.Is(k, "?", "吗") && s.polite()) {
+			if s.closes(k, j) || k == j-1 && (s.oneOf(k, ".。!~…,") || polite && s.Is(k, "?", "吗") && s.polite()) {
 				j, cutting = k, true
 				break
 			}
@@ -145,6 +167,7 @@ func (s *sentence) tail(i, j int) int {
 	for ; i < j; j-- {
 		t := s.Tokens[j-1]
 		switch {
+		case t.Kind == grammar.Mark && s.unpaired(i, j-1):
 		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
 		case s.oneOf(j-1, ",;:、-–—"):
 		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me

@@ -96,7 +96,9 @@ func (s *sentence) run(i int) (group, bool) {
 		g.pieces = append(g.pieces, p)
 		g.to, j = next, next
 	}
-	return g, g.has(func(p piece) bool { return p.zone == nil || p.whole != nil }) // a zone alone is no time
+	return g, g.has(func(p piece) bool { // a zone alone is no time
+		return p.zone == nil || p.whole != nil || s.Tokens[g.from].Kind == grammar.Han && (s.alone(g) || s.Is(g.from, "按", "照", "以", "用", "依"))
+	})
 }
 
 // piece reads one piece that may stand at i behind those of the group.
@@ -121,9 +123,18 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		return s.number(g, i)
 	}
 	p := v.(piece)
+	if p.clock != nil && p.clock.now {
+		c := *p.clock
+		c.hour, c.minute = s.now.Hour(), s.now.Minute()
+		p.clock = &c
+	}
+	if last := len(g.pieces) - 1; p.bare && p.span != nil && last >= 0 && g.pieces[last].shift != nil && g.pieces[last].part == noPart && i > g.to { // 提前一周、一天
+		back := p.span.Negative()
+		p.shift, p.span, p.bare = &back, nil, false
+	}
 	if first {
 		listed := p.span != nil && (s.takenBack(i) >= 0 || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
-		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0
+		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0 || s.At("zh-ask", next) > 0 && s.ending(s.At("zh-ask", next)) // 蒸鱼十分钟叫我
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
 		}
@@ -151,6 +162,16 @@ func (s *sentence) occasion(p piece) bool {
 func (s *sentence) asksFor(category string) bool {
 	for i := range s.Tokens {
 		if s.order[i] && s.At(category, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rises says that somebody is to get up: five or six o'clock is in the morning.
+func (s *sentence) rises() bool {
+	for i := range s.Tokens {
+		if s.order[i] && s.At("zh-wake", i) > 0 || s.At("zh-rise", i) > 0 {
 			return true
 		}
 	}
@@ -214,10 +235,21 @@ func (s *sentence) beginning(i int) bool {
 	return true
 }
 
+// closes says that the words from k to j only end a sentence, or tell in a clause
+// of their own why somebody wishes it.
+func (s *sentence) closes(k, j int) bool {
+	return s.At("particle", k) == j || s.At("zh-aside", k) == j && k > 0 && (s.Tokens[k].Gap || s.Tokens[k-1].Kind == grammar.Mark || s.order[k-1])
+}
+
+// alone says that the group is a clause of its own.
+func (s *sentence) alone(g group) bool {
+	return (g.from == 0 || s.clauseBegins(g.from)) && (g.to == len(s.Tokens) || s.clauseEnds(g.to) || s.clauseBegins(g.to))
+}
+
 // ending says that nothing stands from i on but orders and marks.
 func (s *sentence) ending(i int) bool {
 	for ; i < len(s.Tokens); i++ {
-		if s.At("particle", i) == len(s.Tokens) {
+		if s.closes(i, len(s.Tokens)) {
 			return true
 		}
 		if !s.silent(i) {
@@ -230,6 +262,9 @@ func (s *sentence) ending(i int) bool {
 // edge says that the group stands at the beginning or the end of the sentence
 // or beside an order: there people put the time of a reminder.
 func (s *sentence) edge(g group) bool {
+	if g.bound() && s.alone(g) {
+		return true
+	}
 	before, after := g.from, g.to
 	for before > 0 && s.mark(before-1) {
 		before--
