@@ -65,13 +65,21 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Last: true}
 		in.Maybe = (in.Maybe || !s.has("noun")) && !s.has("it")
 	}
-	if in.Ref.All && s.has("but") {
-		in.But, in.And = in.And, nil
-	} else if s.has("but") && len(refs) > 0 {
-		in.Ref, in.But = Ref{All: true}, refs
+	if s.has("but") {
+		in = in.except(refs)
 	}
 	in.Ref = in.Ref.at(s.c)
 	return in, true
+}
+
+// except leaves out what "all but" names.
+func (in Intent) except(refs []Ref) Intent {
+	if in.Ref.All {
+		in.But, in.And = in.And, nil
+	} else if len(refs) > 0 {
+		in.Ref, in.But = Ref{All: true}, refs
+	}
+	return in
 }
 
 // lastName is where the last name of a reminder ends.
