@@ -28,7 +28,7 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 	names := g.names()
 	g.sameDay(calendar.On(next))
 	switch {
-	case g.repeats() && names&hasHour == 0 && !g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced }),
+	case g.repeats() && names&hasHour == 0 && !g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced && p.repeat.span.Exact > 0 }),
 		names == hasDay && !g.has(func(p piece) bool { return p.week != nil }):
 		hour := clock{hour: next.Hour(), minute: next.Minute(), second: next.Second(), style: fixed}
 		g.pieces = append(g.pieces, piece{clock: &hour})

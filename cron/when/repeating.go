@@ -239,15 +239,10 @@ func (b *bag) spacedOut() (answer, error) {
 	if every.Every < time.Second {
 		return answer{}, invalid("the shortest repetition is one second")
 	}
-	if b.repeat.apart {
-		step := 1
-		if s.Days%7 == 0 {
-			step = 7
-		}
-		more := Phrase{Every: every.Every + time.Duration(step)*24*time.Hour}
-		return ask("Which one do you mean?", "是哪一种？", every, more)
-	}
 	hours := len(b.clocks) > 0 || b.part != noPart
+	if b.repeat.apart {
+		return b.spacedApart(hours)
+	}
 	switch {
 	case s.Days > 0 && s.Exact == 0 && hours && len(b.days) == 0:
 		return b.withHours([]repeat{{freq: daily, every: s.Days}}, b.repeatHours())
@@ -258,6 +253,27 @@ func (b *bag) spacedOut() (answer, error) {
 		return b.spacedRule(every.Every)
 	}
 	return sole(every), nil
+}
+
+// spacedApart asks whether 每隔两天 is every second day or every third, at the
+// hour that is said.
+func (b *bag) spacedApart(hours bool) (answer, error) {
+	days, more := b.repeat.span.Days, 1
+	if days%7 == 0 {
+		more = 7
+	}
+	var all []Phrase
+	for _, n := range []int{days, days + more} {
+		p := Phrase{Every: time.Duration(n) * 24 * time.Hour}
+		if hours && len(b.days) == 0 {
+			var err error
+			if p, err = b.recurrence(repeat{freq: daily, every: n}, b.repeatHours()[0]); err != nil {
+				return answer{}, err
+			}
+		}
+		all = append(all, p)
+	}
+	return ask("Which one do you mean?", "是哪一种？", all...)
 }
 
 // often asks for the hours of "three times a day".

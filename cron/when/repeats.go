@@ -19,7 +19,10 @@ var repeatActions = map[string]grammar.Action{
 	},
 	"monthly-listed": func(a grammar.Args) any { // every 1st and 15th; not every second, every third friday
 		n := a.Arg(0).([]int)
-		if len(n) < 2 || a.T.Num(a.To-2) < 0 || a.T.At("weekday", a.To) > 0 || a.T.At("unit", a.To) > 0 {
+		switch follows := a.To < len(a.T.Tokens); {
+		case a.T.Num(a.To-2) < 0 || a.T.At("weekday", a.To) > 0 || a.T.At("unit", a.To) > 0 || a.T.At("not-nth", a.To) > 0:
+			return nil
+		case len(n) == 1 && n[0] < 5 && follows && a.T.Longest(a.To, "clock", "part", "order", "behind-nth") == 0: // every 3rd egg
 			return nil
 		}
 		return repeated(repeat{freq: monthly, numbers: n})
