@@ -72,7 +72,11 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		if q.ID == seed { // this message has asked it
 			return nil, w.prompt(*q), nil
 		}
-		if i, ok := q.picked(m.Text); ok {
+		i, ok := q.picked(m.Text)
+		if !ok {
+			i, ok = q.timed(m.Text, intent.Context{Now: d.jobs.Now(), Zone: w.zone()})
+		}
+		if ok {
 			return d.choose(ctx, w, q, i, seed)
 		}
 	}
@@ -82,16 +86,9 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		all, failed = d.known(ctx, w)
 		return all
 	}}
-	in, answers := d.words.read(m.Text, c), false
+	in, m, answers := d.understood(w, q, m, c)
 	if failed != nil {
 		return nil, Said{}, failed
-	}
-	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
-		var reply intent.Intent
-		if reply, answers = d.reply(w, q, m, c); answers {
-			in, m.Reply = reply, ""
-			m.Task, m.For, m.Calls = m.Task || q.Message.Task, q.Message.For, q.Message.Calls
-		}
 	}
 	if m.Answer && !answers {
 		return nil, Said{}, errNothing
@@ -122,14 +119,81 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	return nil, said, d.answered(ctx, w, q.ID)
 }
 
+// understood reads what a message wants, and whether that is the answer to the
+// open question: words that only say a time are one before they are anything else.
+func (d *Desk) understood(w Who, q *question, m Message, c intent.Context) (intent.Intent, Message, bool) {
+	early := q != nil && (q.Job != "" || !q.At.IsZero()) && intent.OnlyTime(m.Text, c)
+	var in intent.Intent
+	if !early {
+		in = d.words.read(m.Text, c)
+	}
+	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
+		if reply, answers := d.reply(w, q, m, c); answers {
+			if m.Reply = ""; reply.Kind == intent.Ask && reply.Time != "" {
+				m.Text, reply.Time = reply.Time, ""
+			}
+			m.Task, m.For, m.Calls = m.Task || q.Message.Task, q.Message.For, q.Message.Calls
+			return reply, m, true
+		}
+	}
+	if early {
+		in = d.words.read(m.Text, c)
+	}
+	return in, m, false
+}
+
+// timed is the number of the choice that an answer means by its time: "pm",
+// 晚上那个. What makes a new reminder intent.Reply knows better.
+func (q *question) timed(answer string, c intent.Context) (int, bool) {
+	times := q.times()
+	if q.Job == "" || len(times) == 0 {
+		return 0, false
+	}
+	found, _ := intent.Times(answer, times, c)
+	if len(found) != 1 {
+		return 0, false
+	}
+	i := slices.IndexFunc(times, func(p when.Phrase) bool { return when.Words(p, "en") == when.Words(found[0], "en") })
+	return i, i >= 0
+}
+
+// times are those between which a question lets one choose; none when it is
+// about something else.
+func (q *question) times() (all []when.Phrase) {
+	for _, c := range q.Choices {
+		if c.Deed == nil || len(c.Deed.Steps) == 0 || c.Deed.Steps[0].Job.Schedule == (cron.Schedule{}) {
+			return nil
+		}
+		all = append(all, phrase(c.Deed.Steps[0].Job.Schedule))
+	}
+	return all
+}
+
+// changes is the job of which a question asks for the new time; "" for none.
+func (q *question) changes() string {
+	if len(q.times()) == 0 || q.Choices[0].Deed.Op == "" || q.Choices[0].Keys == yes {
+		return ""
+	}
+	for _, s := range q.Choices[0].Deed.Steps {
+		if s.ID != "" {
+			return s.ID
+		}
+	}
+	return ""
+}
+
 // reply reads a free answer.
 func (d *Desk) reply(w Who, q *question, m Message, c intent.Context) (intent.Intent, bool) {
 	if q.Job != "" {
-		in := q.Intent
-		in.Ref, in.Time = intent.Ref{Words: q.Job}, m.Text
-		_, err := when.Parse(m.Text, c.Now, c.Zone)
+		in, said := q.Intent, intent.Core(m.Text)
+		in.Ref, in.Time = intent.Ref{Words: q.Job}, said
+		if found, _ := intent.Times(said, q.times(), c); len(found) == 1 && !found[0].At.IsZero() {
+			in.Time = found[0].At.Format("2006-01-02T15:04:05")
+			return in, true
+		}
+		_, err := when.Parse(said, c.Now, c.Zone)
 		if _, unsure := errors.AsType[*when.Ambiguous](err); err != nil && !unsure {
-			_, err = d.words.moved(m.Text, when.Phrase{At: c.Now.Add(time.Hour), Zone: c.Zone}, c.Now.Add(time.Hour), c.Now)
+			_, err = d.words.moved(said, when.Phrase{At: c.Now.Add(time.Hour), Zone: c.Zone}, c.Now.Add(time.Hour), c.Now)
 		}
 		return in, !errors.Is(err, when.ErrNone)
 	}

@@ -160,6 +160,9 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 	if q.Lapse == "" {
 		q.Lapse = fmt.Sprintf(w.pick("I changed nothing: “%s” was not answered.", "没有做任何更改：“%s”没有收到回答。"), first)
 	}
+	if id := q.changes(); q.Job == "" && id != "" {
+		q.Job, q.Intent = id, intent.Intent{Kind: intent.Change, Op: q.Choices[0].Deed.Op}
+	}
 	q.ID, q.Until = seed, d.jobs.Now().Add(askedFor)
 	if len(q.Choices) == 1 && q.Choices[0].Keys == "" {
 		q.Choices[0].Keys = yes

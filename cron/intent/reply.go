@@ -2,6 +2,8 @@ package intent
 
 import (
 	"cmp"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,9 +12,10 @@ import (
 )
 
 // Reply reads a message as the answer to the question that another one was
-// asked back: "pm", "the second one", 晚上那个, "tomorrow at 5", "to call Bob".
-// said and asked are that message and what it was read with. False when it is
-// no answer.
+// asked back: "pm", "the second one", 晚上那个, "no, tomorrow at 5", "to call
+// Bob". said and asked are that message and what it was read with. False when it
+// is no answer. An answer that leaves a question open says in Time all that is
+// known by then, in the words of a request.
 func Reply(said string, asked Context, answer string, c Context) (Intent, bool) {
 	in := Read(said, asked)
 	if in.Kind != Ask || in.Question == nil {
@@ -30,16 +33,34 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		made.Times, made.Text = in.Times, text(answer)
 		return made, made.Text != ""
 	}
-	if p, ok := chosen(t, in.Question.Choices, c); ok {
-		made.Times = p.All()
+	if all, unsure := Times(answer, in.Question.Choices, c); len(all) > 0 {
+		made.Times = all
 		return complete(made), true
+	} else if unsure != nil {
+		made.Kind, made.Question = Ask, &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
+		made.Time = restated(made, answer, c)
+		return made, true
 	}
-	all, err := when.FindAll(answer, c.Now, c.Zone)
+	core := Core(answer)
+	all, err := when.FindAll(core, c.Now, c.Zone)
 	if err != nil || all[0].Rest != "" && made.Text != "" && !strings.Contains(said, all[0].Rest) {
 		return Intent{}, false
 	}
 	made.Times, made.Text = all, cmp.Or(made.Text, all[0].Rest)
 	return complete(made), true
+}
+
+// restated is a request for what is known once an answer has several meanings
+// itself; "" when it cannot be said in a way that is read like this.
+func restated(in Intent, answer string, c Context) string {
+	for _, day := range []string{in.Question.Choices[0].At.Format("2006-01-02 "), ""} {
+		said := "remind me " + day + Core(answer) + " to " + in.Text
+		again := Read(said, c)
+		if again.Kind == Ask && again.Text == in.Text && len(again.Question.Choices) == len(in.Question.Choices) {
+			return said
+		}
+	}
+	return ""
 }
 
 // text is what an answer says to be reminded of: "to call Bob", 给老王打电话.
@@ -52,12 +73,111 @@ func text(answer string) string {
 	return t.Cut(i, len(t.Tokens))
 }
 
+// Core is an answer without what people say around it: "no, I meant 8am" is
+// "8am", 改成后天上午十点吧 is 后天上午十点.
+func Core(answer string) string {
+	t := trimmed(answer)
+	i, j := 0, len(t.Tokens)
+	mark := func(k int) bool {
+		return t.Tokens[k].Kind == grammar.Mark && !strings.ContainsAny(t.Tokens[k].Text, `"“#/@*+(（`)
+	}
+	for i < j {
+		if k := t.At("amend", i); k > i {
+			i = k
+		} else if mark(i) {
+			i++
+		} else {
+			break
+		}
+	}
+	for cut := true; cut; {
+		cut = false
+		for k := j - 1; k > i && j-k < 5; k-- {
+			if t.At("amend-end", k) == j || k == j-1 && mark(k) {
+				j, cut = k, true
+				break
+			}
+		}
+	}
+	if i >= j {
+		return t.Cut(0, len(t.Tokens))
+	}
+	return t.Cut(i, j)
+}
+
+// OnlyTime says that an answer is a time, or a part of one, and nothing else.
+func OnlyTime(answer string, c Context) bool {
+	core := Core(answer)
+	t := theGrammar().Read(core)
+	if len(t.Tokens) == 0 || len(t.Tokens) > maxWords {
+		return false
+	}
+	if t.At("half", 0) > 0 || monthOf(core, c) > 0 {
+		return true
+	}
+	_, err := when.Parse(core, c.Now, c.Zone)
+	_, unsure := errors.AsType[*when.Ambiguous](err)
+	return err == nil || unsure
+}
+
+// Times are the times that an answer to a choice of times means: one of them, or
+// others, of which what is not said is as in the choices. Of an answer that has
+// several meanings itself it returns these.
+func Times(answer string, choices []when.Phrase, c Context) ([]when.Phrase, *when.Ambiguous) {
+	core := Core(answer)
+	if p, ok := chosen(theGrammar().Read(core), choices, c); ok {
+		return p.All(), nil
+	}
+	var all []when.Phrase
+	for _, p := range choices {
+		at := first(p, c)
+		if at.IsZero() || p.At.IsZero() {
+			return nil, nil
+		}
+		q, err := when.Moved(core, when.Phrase{At: at, Zone: p.Zone}, at, c.Now)
+		if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
+			return nil, unsure
+		}
+		if err != nil {
+			return nil, nil
+		}
+		if !slices.ContainsFunc(all, func(o when.Phrase) bool { return when.Words(o, "en") == when.Words(q, "en") }) {
+			all = append(all, q)
+		}
+	}
+	if len(all) > 1 {
+		return nil, &when.Ambiguous{Question: when.Text{English: "Which time?", Chinese: "是哪个时间？"}, Choices: all}
+	}
+	if len(all) == 1 {
+		return all[0].All(), nil
+	}
+	return nil, nil
+}
+
+// monthOf is the month that an answer names alone: "april", "the june one", 六月的.
+func monthOf(core string, c Context) time.Month {
+	t := theGrammar().Read(core)
+	i := t.After("the-one", 0)
+	j := t.At("month-only", i)
+	if j == 0 || j < len(t.Tokens) && t.At("that-one", j) != len(t.Tokens) {
+		return 0
+	}
+	name := t.Cut(i, j)
+	for _, day := range []string{"1 " + name, name + "1号"} {
+		if p, err := when.Parse(day, c.Now, c.Zone); err == nil && !p.At.IsZero() {
+			return p.At.In(cmp.Or(c.Zone, time.UTC)).Month()
+		}
+	}
+	return 0
+}
+
 // chosen is the one choice that the words name by its place, or that fits what
-// they say of it: "2", 第二个, "pm", "in the evening", "the 20:00 one".
+// they say of it: "2", 第二个, "pm", "in the evening", "the 20:00 one", "april".
 func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
 	place, _ := t.Match("choice", 0)
 	n, _ := place.(int)
 	half, _ := t.Match("half", 0)
+	month := monthOf(t.Source, c)
 	var fit []when.Phrase
 	for i, p := range choices {
 		at, fits := first(p, c), false
@@ -65,12 +185,14 @@ func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, boo
 		case n != 0 && n <= len(choices):
 			fits = n == i+1 || n == i-len(choices)
 		case at.IsZero():
+		case month > 0:
+			fits = at.Month() == month
 		case half == "am":
 			fits = at.Hour() < 12
 		case half == "pm":
 			fits = at.Hour() >= 12
 		default:
-			q, err := when.Moved(t.Source, when.Phrase{At: at, Zone: c.Zone}, at, c.Now)
+			q, err := when.Moved(t.Source, when.Phrase{At: at, Zone: p.Zone}, at, c.Now)
 			fits = err == nil && q.At.Equal(at)
 		}
 		if fits {
