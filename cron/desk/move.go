@@ -30,6 +30,9 @@ func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 	case intent.Once:
 		return set(cron.Job{Schedule: cron.Schedule{At: next(j, now), Zone: j.Schedule.Zone}})
 	case intent.Skip:
+		if !in.From.IsZero() {
+			return d.leaving(w, j)
+		}
 		if single(j) { // there is no time after it
 			return []step{{Do: string(intent.Remove), ID: j.ID}}, nil
 		}

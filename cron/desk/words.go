@@ -174,6 +174,7 @@ func many() map[intent.Op]when.Text {
 	return map[intent.Op]when.Text{
 		"":            {English: "OK, %d reminders:", Chinese: "好的，%d 个提醒："},
 		intent.Remove: {English: "Cancelled %d reminders:", Chinese: "已取消 %d 个提醒："},
+		intent.Skip:   {English: "Left out, of %d reminders:", Chinese: "已跳过 %d 个提醒："},
 		intent.Pause:  {English: "Paused %d reminders:", Chinese: "已暂停 %d 个提醒："},
 		intent.Resume: {English: "%d reminders go on:", Chinese: "已恢复 %d 个提醒："},
 		intent.Undo:   {English: "Taken back, %d reminders are as they were:", Chinese: "已撤销，%d 个提醒恢复原样："},
@@ -207,7 +208,11 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 		}
 		said.Text = fmt.Sprintf(head.In(w.Lang), len(out))
 		said.Text += w.dashed(len(out), func(i int) string {
-			return w.when(phrase(out[i].job.Schedule), now) + w.pick(" – ", "：") + thing(out[i].job)
+			lead := w.when(phrase(out[i].job.Schedule), now)
+			if len(out[i].out) > 0 {
+				lead = w.slots(out[i].out, now)
+			}
+			return lead + w.pick(" – ", "：") + thing(out[i].job)
 		})
 	}
 	switch {
@@ -253,7 +258,7 @@ func (w Who) sentence(todo deed, o outcome, thisTime bool, now time.Time) string
 	case op == intent.Skip && o.do == string(intent.Remove):
 		op = intent.Remove // it came only once
 	case op == intent.Skip:
-		text := fmt.Sprintf(w.pick("Left out: %s", "跳过%s"), w.soon(o.slot, now)) + w.pick(" – ", "：") + thing(o.job)
+		text := fmt.Sprintf(w.pick("Left out: %s", "跳过%s"), w.slots(o.out, now)) + w.pick(" – ", "：") + thing(o.job)
 		return text + stop(text, w.Lang) + behind
 	}
 	if op == intent.Remove || op == intent.Pause || op == intent.Done || op == intent.Run || op == "gone" {

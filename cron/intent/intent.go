@@ -73,7 +73,9 @@ type Intent struct {
 	// Maybe says that the words may be about something else: without a reminder
 	// that is meant they want nothing.
 	Maybe bool
-	// What, From and To say what a Query asks for; the range is half open.
+	// What, From and To say what a Query asks for; the range is half open. Of a
+	// Remove and a Skip it is that of the times which are left out: all that come
+	// in it, and no others.
 	What     string
 	From, To time.Time
 	Question *Question
