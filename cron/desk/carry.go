@@ -113,11 +113,10 @@ func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, erro
 			o.job, err = d.jobs.RunNow(ctx, w.Addr, st.ID, by)
 		}
 	case string(intent.Skip):
-		slot := next(was, d.jobs.Now())
+		o.out = []time.Time{next(was, d.jobs.Now())}
 		if o.job = j; j.LastSlot.Equal(was.LastSlot) {
-			o.job, slot, err = d.jobs.Skip(ctx, w.Addr, st.ID, by)
+			o.job, o.out[0], err = d.jobs.Skip(ctx, w.Addr, st.ID, by)
 		}
-		o.out = []time.Time{slot}
 	case "leave":
 		o.job, err = d.jobs.SkipUntil(ctx, w.Addr, st.ID, by, st.Until)
 	case string(intent.Done):

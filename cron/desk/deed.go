@@ -150,6 +150,9 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 		}
 	}
 	if !in.From.IsZero() {
+		if in.Op == intent.Pause && slices.ContainsFunc(found, single) {
+			return nil, &Refusal{Kind: Unsure, Text: w.pick("what comes only once cannot be paused for a time; say when it shall come instead", "只提醒一次的不能暂停一段时间，请说改到什么时候")}
+		}
 		if found, err = w.then(found, d.jobs.Now()); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,15 @@ import (
 
 // onDays adds the days that are left out: "skip the gym on friday", 取消明天的提醒.
 func (s some) onDays(in Intent) Intent {
+	if in.Op == Pause {
+		in.From, in.To = s.awhile()
+		return in
+	}
 	if in.Op != Remove && in.Op != Skip {
+		return in
+	}
+	if s.ends() {
+		in.Op = End
 		return in
 	}
 	for _, c := range s.clauses() {
@@ -48,4 +56,37 @@ func (s some) day(i int, op Op) (from, to time.Time, ok bool) {
 		from, to = time.Date(y, mo, d, 0, 0, 0, 0, from.Location()), time.Date(y, mo, d+1, 0, 0, 0, 0, from.Location())
 	}
 	return from, to, ok
+}
+
+// awhile is for how long something is paused: "until monday", 一周. Both are zero
+// when that is not said.
+func (s some) awhile() (from, to time.Time) {
+	for i, m := range s.marks {
+		begins := s.At("bounds", m.from)
+		switch span, isSpan := m.value.(when.Span); {
+		case i < s.index("op", "pause"):
+		case m.kind == length && isSpan && span != (when.Span{}):
+			return s.c.Now, span.After(s.c.Now)
+		case m.kind == clock && begins > 0 && begins < m.to, m.kind == clock && s.before(i) == "to":
+			if start, _, ok := when.Range(s.Cut(max(m.from, min(begins, m.to-1)), m.to), s.c.Now, s.c.Zone); ok && start.After(s.c.Now) {
+				return s.c.Now, start
+			}
+		}
+	}
+	return from, to
+}
+
+// ends says that something gets a last day: "end the jog on friday", "stop it
+// after friday".
+func (s some) ends() bool {
+	i := s.index("op", "remove")
+	if i < 0 || s.At("ender", s.marks[i].from) == 0 || s.has(remind) {
+		return false
+	}
+	for _, m := range s.marks[i:] {
+		if m.kind == clock && (s.Is(m.from, "on") || s.At("bounds", m.from) > 0) {
+			return true
+		}
+	}
+	return false
 }

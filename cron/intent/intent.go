@@ -39,6 +39,7 @@ const (
 	Done   Op = "done"   // what rang is done
 	Undo   Op = "undo"   // the last change is taken back
 	Run    Op = "run"    // one delivery now
+	End    Op = "end"    // a last day
 )
 
 // What a Query asks for.
