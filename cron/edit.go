@@ -124,6 +124,33 @@ func (s *Store) Skip(ctx context.Context, a chat.Address, id string, by By) (Job
 	return j, slot, nil
 }
 
+// SkipUntil leaves out all slots of a job before a time, with the errors of Skip.
+func (s *Store) SkipUntil(ctx context.Context, a chat.Address, id string, by By, until time.Time) (Job, error) {
+	return s.change(ctx, key(a, id), func(j *Job) error {
+		if !by.may(*j) {
+			return ErrNotYours
+		}
+		p, err := j.Schedule.plan(j.Anchor, zoneOf)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		if err := j.claimDue(p, now); err != nil {
+			return err
+		}
+		last := until.Truncate(time.Second).Add(-time.Second)
+		switch slot := p.next(later(j.dealt(), now)); {
+		case slot.IsZero():
+			return ErrOver
+		case p.next(last).IsZero():
+			return wrong("schedule", "it does not come after that; remove it instead")
+		case slot.Before(until):
+			j.LastSlot = last
+		}
+		return nil
+	})
+}
+
 // dealt is the last slot that was dealt with, or is about to be: after the clock
 // was put back it may lie ahead.
 func (j *Job) dealt() time.Time {

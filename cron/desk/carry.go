@@ -98,7 +98,7 @@ func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, erro
 	if err != nil {
 		return outcome{}, err
 	}
-	o, by := outcome{do: st.Do, job: was}, w.by()
+	o, by := outcome{do: st.Do, job: was, out: st.Slots}, w.by()
 	switch st.Do {
 	case string(intent.Remove):
 		if err = d.jobs.Remove(ctx, w.Addr, st.ID, by); errors.Is(err, cron.ErrNotFound) {
@@ -113,9 +113,12 @@ func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, erro
 			o.job, err = d.jobs.RunNow(ctx, w.Addr, st.ID, by)
 		}
 	case string(intent.Skip):
-		if o.job, o.slot = j, next(was, d.jobs.Now()); j.LastSlot.Equal(was.LastSlot) {
-			o.job, o.slot, err = d.jobs.Skip(ctx, w.Addr, st.ID, by)
+		o.out = []time.Time{next(was, d.jobs.Now())}
+		if o.job = j; j.LastSlot.Equal(was.LastSlot) {
+			o.job, o.out[0], err = d.jobs.Skip(ctx, w.Addr, st.ID, by)
 		}
+	case "leave":
+		o.job, err = d.jobs.SkipUntil(ctx, w.Addr, st.ID, by, st.Until)
 	case string(intent.Done):
 		if j.Nag > 0 {
 			if o.job, err = d.jobs.Finish(ctx, w.Addr, st.ID, by); errors.Is(err, cron.ErrNotFound) {

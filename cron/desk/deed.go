@@ -25,16 +25,19 @@ type deed struct {
 
 // step is a change of one job.
 type step struct {
-	Do  string   // "add", "set", "restore", "done" or an intent.Op
+	Do  string   // "add", "set", "leave", "restore", "done" or an intent.Op
 	ID  string   `json:",omitempty"`
 	Job cron.Job `json:",omitzero"` // what is added or done; for "set" the fields that change
+	// Slots are left out; for "leave" they are all that come before Until.
+	Slots []time.Time `json:",omitempty"`
+	Until time.Time   `json:",omitzero"`
 }
 
 // outcome is what became of a step.
 type outcome struct {
-	do   string
-	job  cron.Job  // as it is now; of one that is gone as it was
-	slot time.Time // that is left out
+	do  string
+	job cron.Job    // as it is now; of one that is gone as it was
+	out []time.Time // that are left out
 }
 
 // wish is what somebody wants of the jobs, and the message that says so.
@@ -146,6 +149,16 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 			found = rare
 		}
 	}
+	if !in.From.IsZero() {
+		if in.Op == intent.Pause && slices.ContainsFunc(found, single) {
+			return nil, &Refusal{Kind: Unsure, Text: w.pick("what comes only once cannot be paused for a time; say when it shall come instead", "只提醒一次的不能暂停一段时间，请说改到什么时候")}
+		}
+		if found, err = w.then(found, d.jobs.Now()); err != nil {
+			return nil, err
+		}
+		in.Op = intent.Skip
+		w.in.Op = in.Op
+	}
 	if len(found) > 1 && !many {
 		return nil, d.which(w, found)
 	}
@@ -163,7 +176,10 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 		}
 		changed.Steps = append(changed.Steps, steps...)
 	}
-	if asks := in.Ref.All || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); len(found) > 1 && asks && in.Op != intent.Done {
+	if len(changed.Steps) == 1 && changed.Steps[0].Do == string(intent.Remove) {
+		changed.Op = intent.Remove
+	}
+	if asks := in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); len(found) > 1 && asks && in.Op != intent.Done {
 		return nil, d.sure(w.Who, changed, found)
 	}
 	return changed, nil

@@ -27,9 +27,14 @@ func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 			return set(cron.Job{Name: in.Text})
 		}
 		return set(cron.Job{Message: in.Text})
+	case intent.End:
+		return nil, &Refusal{Kind: Unsure, Text: w.pick("I cannot give an end to a reminder that there is, and changed nothing; make it anew with its end: every day at 9:00 until friday", "不能给已有的提醒加结束时间，没有做任何更改；请重新设置，例如：每天9点到周五为止")}
 	case intent.Once:
 		return set(cron.Job{Schedule: cron.Schedule{At: next(j, now), Zone: j.Schedule.Zone}})
 	case intent.Skip:
+		if !in.From.IsZero() {
+			return d.leaving(w, j)
+		}
 		if single(j) { // there is no time after it
 			return []step{{Do: string(intent.Remove), ID: j.ID}}, nil
 		}

@@ -69,12 +69,19 @@ func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
 		intent.Remove: w.pick("Really remove all %d?", "真的要删除全部 %d 个提醒吗？"),
 		intent.Pause:  w.pick("Really pause all %d?", "真的要暂停全部 %d 个提醒吗？"),
 		intent.Resume: w.pick("Really resume all %d?", "真的要恢复全部 %d 个提醒吗？"),
+		intent.Skip:   w.pick("Really leave out these %d?", "真的要跳过这 %d 个提醒吗？"),
 	}[todo.Op]
 	if !named {
 		ask = w.pick("Really change all %d?", "真的要更改全部 %d 个提醒吗？")
 	}
 	q := &question{Prompt: fmt.Sprintf(ask, len(jobs)), Choices: w.yesNo(w.pick("Yes", "确定"), todo)}
-	q.Prompt += w.dashed(len(jobs), func(i int) string { return thing(jobs[i]) })
+	now := d.jobs.Now()
+	q.Prompt += w.dashed(len(jobs), func(i int) string {
+		if i < len(todo.Steps) && len(todo.Steps[i].Slots) > 0 {
+			return w.slots(todo.Steps[i].Slots, now) + w.pick(" – ", "：") + thing(jobs[i])
+		}
+		return thing(jobs[i])
+	})
 	return q
 }
 

@@ -186,7 +186,11 @@ func narrowed(found, pool []cron.Job, w wish, now time.Time) []cron.Job {
 		found = match(ref.Words, found)
 	}
 	if ref.Clock != "" {
-		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return next(j, now).Format("15:04") != ref.Clock })
+		p, err := when.Parse(ref.Time, now, w.zone())
+		repeats := err == nil && p.At.IsZero() // "every day at 9" is none that comes once
+		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
+			return next(j, now).Format("15:04") != ref.Clock || repeats && single(j)
+		})
 	}
 	if it := withID(found, w.m.Reply); !ref.All && len(it) > 0 {
 		return it

@@ -3,6 +3,7 @@ package desk
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -174,8 +175,10 @@ func many() map[intent.Op]when.Text {
 	return map[intent.Op]when.Text{
 		"":            {English: "OK, %d reminders:", Chinese: "好的，%d 个提醒："},
 		intent.Remove: {English: "Cancelled %d reminders:", Chinese: "已取消 %d 个提醒："},
+		intent.Skip:   {English: "Left out, of %d reminders:", Chinese: "已跳过 %d 个提醒："},
 		intent.Pause:  {English: "Paused %d reminders:", Chinese: "已暂停 %d 个提醒："},
 		intent.Resume: {English: "%d reminders go on:", Chinese: "已恢复 %d 个提醒："},
+		"gone":        {English: "Taken back, %d reminders do not come:", Chinese: "已撤销，这 %d 个提醒不会再来："},
 		intent.Undo:   {English: "Taken back, %d reminders are as they were:", Chinese: "已撤销，%d 个提醒恢复原样："},
 	}
 }
@@ -187,6 +190,9 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 	out := all
 	if len(all) > 1 && all[0].do == "add" && all[1].do != "add" {
 		out = all[:1]
+	}
+	if back := restored(all); todo.Undoes != "" && len(back) > 0 {
+		out = back // what the change had made is gone, and no reminder
 	}
 	for _, o := range all {
 		if undoable || o.do != string(intent.Done) { // an acknowledgement changes nothing
@@ -205,9 +211,16 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 		if !ok {
 			head = many()[""]
 		}
+		if todo.Undoes != "" && len(restored(out)) == 0 {
+			head = many()["gone"]
+		}
 		said.Text = fmt.Sprintf(head.In(w.Lang), len(out))
 		said.Text += w.dashed(len(out), func(i int) string {
-			return w.when(phrase(out[i].job.Schedule), now) + w.pick(" – ", "：") + thing(out[i].job)
+			lead := w.when(phrase(out[i].job.Schedule), now)
+			if len(out[i].out) > 0 {
+				lead = w.slots(out[i].out, now)
+			}
+			return lead + w.pick(" – ", "：") + thing(out[i].job)
 		})
 	}
 	switch {
@@ -217,6 +230,11 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 		said.Buttons = [][]Button{undo}
 	}
 	return said
+}
+
+// restored are those that are as they were.
+func restored(all []outcome) []outcome {
+	return slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.do != "restore" })
 }
 
 // dashed are so many lines below a text; of a long list the first ones.
@@ -253,7 +271,7 @@ func (w Who) sentence(todo deed, o outcome, thisTime bool, now time.Time) string
 	case op == intent.Skip && o.do == string(intent.Remove):
 		op = intent.Remove // it came only once
 	case op == intent.Skip:
-		text := fmt.Sprintf(w.pick("Left out: %s", "跳过%s"), w.soon(o.slot, now)) + w.pick(" – ", "：") + thing(o.job)
+		text := fmt.Sprintf(w.pick("Left out: %s", "跳过%s"), w.slots(o.out, now)) + w.pick(" – ", "：") + thing(o.job)
 		return text + stop(text, w.Lang) + behind
 	}
 	if op == intent.Remove || op == intent.Pause || op == intent.Done || op == intent.Run || op == "gone" {

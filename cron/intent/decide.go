@@ -97,7 +97,8 @@ func (s some) wish(all some) (Intent, bool) {
 			in.Shift = in.Shift.Negative()
 		}
 	}
-	return s.aim(in, all)
+	in, ok = s.aim(in, all)
+	return s.onDays(in), ok
 }
 
 // ask is a question about the reminders.

@@ -39,6 +39,7 @@ const (
 	Done   Op = "done"   // what rang is done
 	Undo   Op = "undo"   // the last change is taken back
 	Run    Op = "run"    // one delivery now
+	End    Op = "end"    // a last day
 )
 
 // What a Query asks for.
@@ -73,7 +74,9 @@ type Intent struct {
 	// Maybe says that the words may be about something else: without a reminder
 	// that is meant they want nothing.
 	Maybe bool
-	// What, From and To say what a Query asks for; the range is half open.
+	// What, From and To say what a Query asks for; the range is half open. Of a
+	// Remove and a Skip it is that of the times which are left out: all that come
+	// in it, and no others.
 	What     string
 	From, To time.Time
 	Question *Question
