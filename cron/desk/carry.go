@@ -120,12 +120,7 @@ func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, erro
 	case "leave":
 		o.job, err = d.jobs.SkipUntil(ctx, w.Addr, st.ID, by, st.Until)
 	case string(intent.Done):
-		if j.Nag > 0 {
-			if o.job, err = d.jobs.Finish(ctx, w.Addr, st.ID, by); errors.Is(err, cron.ErrNotFound) {
-				o.job, err = j, nil
-			}
-		}
-		if err == nil && todo.Op == intent.Done {
+		if o.job, err = d.finish(ctx, w, j, was); err == nil && todo.Op == intent.Done {
 			err = d.memory.Delete(ctx, w.room("rang", st.ID))
 		}
 	case "set":
@@ -134,6 +129,18 @@ func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, erro
 		err = fmt.Errorf("step %q of a reminder", st.Do)
 	}
 	return o, err
+}
+
+// finish ends what comes again and again until it is done.
+func (d *Desk) finish(ctx context.Context, w Who, j, was cron.Job) (cron.Job, error) {
+	if j.Nag == 0 {
+		return was, nil
+	}
+	done, err := d.jobs.Finish(ctx, w.Addr, j.ID, w.by())
+	if errors.Is(err, cron.ErrNotFound) {
+		return j, nil
+	}
+	return done, err
 }
 
 // stands is the job of a step as it is, and as it was before the change. One

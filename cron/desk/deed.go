@@ -122,6 +122,20 @@ func next(j cron.Job, now time.Time) time.Time {
 	return t.In(zoneOf(j.Schedule))
 }
 
+// rare is the one of several that does not come every day, if there is only one:
+// 周五那个 is none of every day.
+func (d *Desk) rare(found []cron.Job) []cron.Job {
+	now := d.jobs.Now()
+	rare := slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
+		slot := next(j, now)
+		return !single(j) && next(j, slot).Sub(slot) <= 25*time.Hour
+	})
+	if len(rare) == 1 {
+		return rare
+	}
+	return found
+}
+
 // changing decides which jobs are meant, and what becomes of them.
 func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error) {
 	in := w.in
@@ -139,15 +153,8 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(found) == 0 {
 		return nil, d.whose(w.Who, all[0])
 	}
-	if in.Ref.One && len(found) > 1 { // 周五那个 is none of every day
-		now := d.jobs.Now()
-		rare := slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
-			slot := next(j, now)
-			return !single(j) && next(j, slot).Sub(slot) <= 25*time.Hour
-		})
-		if len(rare) == 1 {
-			found = rare
-		}
+	if in.Ref.One && len(found) > 1 {
+		found = d.rare(found)
 	}
 	if !in.From.IsZero() {
 		if in.Op == intent.Pause && slices.ContainsFunc(found, single) {
