@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"magpie/cron/grammar"
 	"magpie/cron/when"
@@ -43,6 +44,9 @@ func Read(text string, c Context) Intent {
 	if !c.Command && r.conditional() {
 		return askWhen(r.Cut(r.asked, len(r.Tokens)), false)
 	}
+	if from, to, ok := r.whether(); ok {
+		return Intent{Kind: Query, What: AskList, From: from, To: to}
+	}
 	if !c.Command && len(r.Tokens) <= maxWords {
 		if in, ok := r.known(); ok {
 			return in
@@ -53,6 +57,17 @@ func Read(text string, c Context) Intent {
 
 func newRequest(t *grammar.Text, said string, c Context) request {
 	return request{t, said, c, t.First(0, len(t.Tokens), "ask-verb", "zh-ask-verb", "notice")}
+}
+
+// whether is the time of which a message asks if a reminder is set: 明天早上9点提醒我
+// 开会了吗.
+func (r request) whether() (from, to time.Time, ok bool) {
+	end := len(r.Tokens)
+	i := r.First(max(0, r.asked), end, "zh-whether")
+	if r.c.Command || r.asked < 0 || i < 0 || r.At("zh-ask", r.asked) == 0 || !r.Is(r.asked, "提") || r.First(r.asked, end, "zh-find-out") >= 0 {
+		return from, to, false
+	}
+	return when.Range(r.said, r.c.Now, r.c.Zone)
 }
 
 // conditional says that a message asks for a reminder when something happens, and

@@ -92,7 +92,7 @@ func (s *sentence) newBag(all pieces) (*bag, error) {
 	}
 	b.clocks = b.withHour(all).clocks()
 	for i, c := range b.clocks {
-		if c.part == noPart && c.style <= colon && c.hour >= 4 && (c.hour < 12 && s.asksFor("wake") || c.hour < 7 && s.rises()) {
+		if c.part == noPart && c.style <= colon && c.hour >= 4 && (c.hour < 12 && s.asksFor("wake") || c.hour < 7 && (s.rises() || s.asksFor("alarm-noun"))) {
 			b.clocks[i].part = morning
 		}
 	}
