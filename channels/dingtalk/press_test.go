@@ -125,10 +125,11 @@ func TestPressAgain(t *testing.T) {
 		t.Fatalf("%q come again; it is %q, before %q", again, in.ID, id)
 	}
 	channeltest.Eventually(t, "it is acknowledged", func() bool { _, ok := s.Ack(again[0]); return ok })
-	s.press(ref.ID)
+	soon := s.press(ref.ID)
 	if in := s.Next(t); in.ID != id {
 		t.Errorf("a repeat soon after is %q, before %q", in.ID, id)
 	}
+	channeltest.Eventually(t, "it is noted when it was stored", func() bool { _, ok := s.Ack(soon); return ok })
 	s.pass(pressAgain + time.Second)
 	s.press(ref.ID)
 	later := s.Next(t)
