@@ -95,38 +95,31 @@ func (s *Store) Finish(ctx context.Context, a chat.Address, id string, by By) (J
 // is wanted. ErrOver when there is none, ErrRunning when one that is late has to
 // come first.
 func (s *Store) Skip(ctx context.Context, a chat.Address, id string, by By) (Job, time.Time, error) {
-	var slot time.Time
-	j, err := s.change(ctx, key(a, id), func(j *Job) error {
-		if !by.may(*j) {
-			return ErrNotYours
-		}
-		p, err := j.Schedule.plan(j.Anchor, zoneOf)
-		if err != nil {
-			return err
-		}
-		now := s.now()
-		if err := j.claimDue(p, now); err != nil {
-			return err
-		}
-		slot = p.next(later(j.dealt(), now))
-		switch {
-		case slot.IsZero():
-			return ErrOver
-		case p.next(slot).IsZero():
-			return wrong("schedule", "it comes only once more; remove it instead")
-		}
-		j.LastSlot = slot
-		return nil
+	var left time.Time
+	j, err := s.leaveOut(ctx, key(a, id), by, func(slot time.Time) time.Time {
+		left = slot
+		return slot
 	})
 	if err != nil {
 		return Job{}, time.Time{}, err
 	}
-	return j, slot, nil
+	return j, left, nil
 }
 
 // SkipUntil leaves out all slots of a job before a time, with the errors of Skip.
 func (s *Store) SkipUntil(ctx context.Context, a chat.Address, id string, by By, until time.Time) (Job, error) {
-	return s.change(ctx, key(a, id), func(j *Job) error {
+	return s.leaveOut(ctx, key(a, id), by, func(slot time.Time) time.Time {
+		if !slot.Before(until) {
+			return time.Time{}
+		}
+		return until.Truncate(time.Second).Add(-time.Second)
+	})
+}
+
+// leaveOut leaves out the slots up to what last makes of the next one; none for
+// the zero time.
+func (s *Store) leaveOut(ctx context.Context, key string, by By, last func(slot time.Time) time.Time) (Job, error) {
+	return s.change(ctx, key, func(j *Job) error {
 		if !by.may(*j) {
 			return ErrNotYours
 		}
@@ -138,14 +131,17 @@ func (s *Store) SkipUntil(ctx context.Context, a chat.Address, id string, by By,
 		if err := j.claimDue(p, now); err != nil {
 			return err
 		}
-		last := until.Truncate(time.Second).Add(-time.Second)
-		switch slot := p.next(later(j.dealt(), now)); {
-		case slot.IsZero():
+		slot := p.next(later(j.dealt(), now))
+		if slot.IsZero() {
 			return ErrOver
-		case p.next(last).IsZero():
-			return wrong("schedule", "it does not come after that; remove it instead")
-		case slot.Before(until):
-			j.LastSlot = last
+		}
+		end := last(slot)
+		switch {
+		case end.IsZero():
+		case p.next(end).IsZero():
+			return wrong("schedule", "it does not come again after that; remove it instead")
+		default:
+			j.LastSlot = end
 		}
 		return nil
 	})

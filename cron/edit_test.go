@@ -216,6 +216,33 @@ func TestSkipWhileOneIsLate(t *testing.T) {
 	})
 }
 
+func TestSkipUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "2026-11-21T10:00:30Z")
+		_, stop := w.start()
+		defer stop()
+		j := w.add(Job{Schedule: Schedule{Cron: "* * * * *"}})
+		until := at(t, "2026-11-21T10:04:00Z")
+		_, err := w.store.SkipUntil(w.ctx, home, j.ID, ann, until)
+		must(t, err)
+		w.pass(5 * time.Minute)
+		want(t, w, "11-21 10:04:00", "11-21 10:05:00")
+		before := w.get(j)
+		after, err := w.store.SkipUntil(w.ctx, home, j.ID, ann, until) // nothing comes before
+		must(t, err)
+		if !after.LastSlot.Equal(before.LastSlot) {
+			t.Errorf("the last slot is %s, before %s", after.LastSlot, before.LastSlot)
+		}
+		_, err = w.store.SkipUntil(w.ctx, home, j.ID, bob, until)
+		check(t, "another", err, ErrNotYours)
+		once := w.add(Job{Schedule: Schedule{At: w.clock.Now().Add(time.Minute)}})
+		in := (*InputError)(nil)
+		if _, err = w.store.SkipUntil(w.ctx, home, once.ID, ann, w.clock.Now().Add(time.Hour)); !asInput(err, &in) {
+			t.Errorf("a single one: %v", err)
+		}
+	})
+}
+
 // A slot that is on its way lies ahead when the clock was put back: the next one
 // after it is left out, and not that one.
 func TestSkipAfterClockWasPutBack(t *testing.T) {
