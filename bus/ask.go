@@ -75,7 +75,10 @@ func (b *Bus) again(ctx context.Context, do, never func(ctx context.Context) err
 
 // worded says what it means that nobody answers.
 func worded(err error) error {
+	var api *jetstream.APIError
 	switch {
+	case errors.As(err, &api) && api.ErrorCode == errNoPeers:
+		return fmt.Errorf("too few NATS servers are there for bus.replicas: do all of them run and reach each other? (%w)", err)
 	case errors.Is(err, errFollow):
 		return err
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
@@ -97,7 +100,7 @@ func notYet(err error) bool {
 		}
 	}
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.Code == 503
+	return errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == errNoPeers)
 }
 
 // message reads one message of a stream.

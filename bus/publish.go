@@ -22,6 +22,7 @@ const (
 	errNoStorage         = 10047
 	errNoResources       = 10023 // the server's own limit
 	errStreamNotMatch    = 10060
+	errNoPeers           = 10005 // clustered: too few servers for the replicas, or some that it has not heard of yet
 	errSubjectsOverlap   = 10065
 )
 

@@ -27,7 +27,8 @@ type three struct {
 	servers []*server.Server
 }
 
-func newThree(t *testing.T) *three {
+// newThree starts the first n of the three, which know of no others.
+func newThree(t *testing.T, n int) *three {
 	t.Helper()
 	c := &three{t: t, servers: make([]*server.Server, 3)}
 	var routes []*url.URL
@@ -41,12 +42,16 @@ func newThree(t *testing.T) *three {
 		})
 	}
 	for i, o := range c.options {
-		o.Routes = routes
-		c.start(i)
+		o.Routes = routes[:max(n, i+1)]
+		if i < n {
+			c.start(i)
+		}
 	}
 	t.Cleanup(func() {
-		for i := range c.servers {
-			c.stop(i)
+		for i, srv := range c.servers {
+			if srv != nil {
+				c.stop(i)
+			}
 		}
 	})
 	return c
@@ -90,7 +95,7 @@ func (c *three) urls() string {
 // not mind.
 func TestStreamWithoutALeader(t *testing.T) {
 	t.Parallel()
-	c := newThree(t)
+	c := newThree(t, 3)
 	b := bustest.Open(t, bus.Options{URL: c.urls(), Replicas: 3})
 	ctx := testContext(t)
 	if err := b.Health(ctx); err != nil {
@@ -135,6 +140,32 @@ func TestStreamWithoutALeader(t *testing.T) {
 	until(t, "health of who does not need them", func() bool { return gateway.Health(ctx) == nil })
 	c.start(host)
 	until(t, "health again", func() bool { return b.Health(ctx) == nil })
+}
+
+// A cluster places nothing on a server that it has not heard of yet. Whoever
+// opens the bus meanwhile waits for that server.
+func TestOpenBeforeAServerJoins(t *testing.T) {
+	t.Parallel()
+	c := newThree(t, 2)
+	waits := newLines("no suitable peers")
+	opened := make(chan error, 1)
+	go func() {
+		b, err := bus.Open(testContext(t), bus.Options{URL: c.urls(), Replicas: 3, Log: waits.logger()})
+		if err == nil {
+			err = b.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case line := <-waits.found:
+		t.Log(line)
+	case err := <-opened:
+		t.Fatalf("not waited for: %v", err)
+	}
+	c.start(2)
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
 }
 
 // With permissions made for an earlier version the write that proves is
