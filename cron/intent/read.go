@@ -111,7 +111,7 @@ func (r request) depends() bool {
 func (r request) known() (Intent, bool) {
 	s := newSense(theGrammar().Read(r.said), r.c, r.asked >= 0)
 	all := s.all()
-	if r.At("none", 0) > 0 && !all.op("undo") && s.marks[0].kind != "it" {
+	if (r.At("none", 0) > 0 || r.At("quotes", 0) > 0 && (r.asked < 0 || r.First(0, r.asked, "quote") >= 0)) && !all.op("undo") && s.marks[0].kind != "it" {
 		return Intent{}, true
 	}
 	in, ok := s.decide()

@@ -80,7 +80,7 @@ func (s *sense) strange(i int) bool { return s.Longest(i, "sign", "filler") == 0
 // mark is the longest of what can stand at i.
 func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	best := mark{kind: unknown, from: i, to: i + 1}
-	if t := s.Tokens[i]; t.Kind == grammar.Mark && (strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0) {
+	if t := s.Tokens[i]; t.Kind == grammar.Mark && (strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0) && !(t.Text == "." && s.At("title", i-1) == i) {
 		best.kind, best.arg = stop, t.Text
 	} else if t.Kind == grammar.Mark {
 		best.kind = fill

@@ -128,6 +128,17 @@ func (s Span) long() time.Duration {
 	return time.Duration(30*s.Months+s.Days)*24*time.Hour + s.Exact
 }
 
+// unit is about how long the longest unit is that it is so many of.
+func (s Span) unit() time.Duration {
+	const day = 24 * time.Hour
+	for _, unit := range []time.Duration{360 * day, 30 * day, 7 * day, day, time.Hour, time.Minute} {
+		if s.long()%unit == 0 {
+			return unit
+		}
+	}
+	return time.Second
+}
+
 func (s Span) calendar() bool { return s.Months != 0 || s.Days != 0 }
 
 type frequency uint8

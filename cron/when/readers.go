@@ -48,6 +48,7 @@ func readers() map[string]grammar.Reader {
 
 		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
 		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加") }, Like: "长"},
+		"shared":          {Read: sharedUnit, At: english | numerals},
 		"weekdays":        {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
 		"plural-weekdays": {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
 		"weekday-range":   {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},
@@ -71,13 +72,34 @@ func found[T any](v T, next int) (any, int) {
 	return v, next
 }
 
+// sharedUnit reads a number of a list of which only the last has the unit: "10, 20
+// and 30 minutes", 5、10、15分钟.
+func sharedUnit(t *grammar.Text, i int) (any, int) {
+	for _, in := range [][3]string{{"amount", "list-and", "unit"}, {"cn-number", "zh-list", "单位"}} {
+		n, end := t.Match(in[0], i)
+		for j := end; j > 0; {
+			if j = t.At(in[1], j); j == 0 {
+				break
+			}
+			if j = t.At(in[0], j); j == 0 {
+				break
+			}
+			if u, k := t.Match(in[2], j); k > 0 {
+				s, _ := Spell(n, u)
+				return s, end
+			}
+		}
+	}
+	return nil, 0
+}
+
 // terms reads the terms of a length in a row: "1 hour and 30 minutes",
 // 两小时零五分.
 func terms(t *grammar.Text, i int, category string, between ...string) (any, int) {
 	total, last, end := Span{}, Span{}, 0
 	for range grammar.MaxList {
 		v, j := t.Match(category, i)
-		if j == 0 || end > 0 && v.(Span).long() >= last.long() { // 10 minutes and 20 minutes
+		if j == 0 || end > 0 && v.(Span).long() >= last.unit() { // 10 minutes and 5 minutes
 			break
 		}
 		last = v.(Span)

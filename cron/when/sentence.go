@@ -147,10 +147,16 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	if p.from, p.to = i, next; s.occasion(p) && g.names() == hasDay|hasHour {
 		return piece{}, 0 // friday 6pm christmas dinner
 	}
-	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && s.asksFor("timer-noun")) || p.zone != nil && last.zone != nil && !last.offset {
+	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && (s.asksFor("timer-noun") || s.counts(i, next))) || p.zone != nil && last.zone != nil && !last.offset {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
+}
+
+// counts says that a length is one of a list that only times stand in: "in 5
+// minutes, 10 minutes and 15 minutes to stir".
+func (s *sentence) counts(from, to int) bool {
+	return s.Longest(from-1, "list-and", "zh-list") == from && (s.ending(to) || s.silent(to) || s.Is(to, "to") || s.Longest(to, "list-and", "zh-list") > 0)
 }
 
 // occasion says that a holiday names what is to come: christmas dinner.
@@ -178,8 +184,12 @@ func (s *sentence) rises() bool {
 	return false
 }
 
-// inside says that the token stands inside of a name, as the 1 of q1x0z.
+// inside says that the token stands inside of a name, as the 1 of q1x0z, or of
+// 一下.
 func (s *sentence) inside(i int) bool {
+	if i > 0 && s.At("一下周", i-1) > 0 {
+		return true
+	}
 	if !s.Close(i) {
 		return false
 	}
