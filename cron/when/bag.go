@@ -18,6 +18,7 @@ type bag struct {
 	spaced *repeat // beside another repetition: every hour on weekdays
 	limits []limit
 	shift  *Span
+	early  int // a repetition comes so many days before
 	zone   *time.Location
 	whole  *Phrase
 	vague  bool

@@ -84,7 +84,7 @@ func (s *sentence) choose(all []group) []group {
 		if i == best {
 			continue
 		}
-		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of", "to") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && s.eventOf(other, g) {
+		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of", "to") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && (s.eventOf(other, g) || g.repeats() && s.edge(other)) {
 			chosen = append(chosen, other)
 		}
 	}

@@ -159,8 +159,8 @@ func (p piece) isHour() bool { return p.clock != nil || p.more != nil }
 func (c clause) endsBefore(p piece) bool {
 	whole := len(c.days) > 0 && len(c.hours) > 0
 	switch {
-	case p.span != nil && !p.vague && len(c.more) > 0 && c.more[0].span != nil:
-		return true
+	case p.span != nil && !p.vague && p.listed:
+		return len(c.more) > 0 && c.more[0].span != nil
 	case whole && !p.listed && p.repeat != nil && p.repeat.freq == weekly && c.days[0].repeat != nil && c.days[0].repeat.freq == daily: // every day at 9, monday to friday
 		return false
 	case whole && p.isDay() && !p.open() && (p.listed || c.days[0].from < c.hours[0].from):

@@ -151,7 +151,12 @@ func (b *bag) repeatDays() ([]repeat, answer, error) {
 	if a := b.missing(d); a.open {
 		return nil, a, nil
 	}
-	all, err := d.lacking()
+	sooner, ok := d.sooner(b.early)
+	if !ok {
+		a, _ := ask("Please say the day itself, as every month on the 28th", "请直接说提醒的日子，例如每月28号")
+		return nil, a, nil
+	}
+	all, err := sooner.lacking()
 	return all, answer{}, err
 }
 

@@ -107,6 +107,8 @@ func clocks(parts []calendar.Part) Text {
 // partDays says on which days a part comes, or how often.
 func partDays(p calendar.Part) Text {
 	switch {
+	case p.Holiday != "" && p.Shift < 0:
+		return Text{"every year %[2]s before %[1]s", "每年%s前%s"}.with(Text{strings.ReplaceAll(p.Holiday, "-", " "), holidayName(p.Holiday)}, counted(-p.Shift, unitWords[calendar.Daily]))
 	case p.Holiday != "":
 		return Text{"every year on %s", "每年%s"}.with(Text{strings.ReplaceAll(p.Holiday, "-", " "), holidayName(p.Holiday)})
 	case p.Lunar && p.Freq == calendar.Yearly && len(p.Bymonth) == 1:

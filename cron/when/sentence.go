@@ -85,7 +85,7 @@ func (s *sentence) run(i int) (group, bool) {
 				next = 0 // wake me at 6 for the 8:05 ferry
 			}
 			if next > 0 {
-				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1)
+				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1 && p.span == nil)
 				p.either = p.either || s.At("or", j) > 0
 			}
 		}

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"slices"
 	"time"
 
 	"magpie/cron/calendar"
@@ -96,8 +97,41 @@ func (b *bag) shifted() (answer, error) {
 	return a, nil
 }
 
-// shiftedRepeat moves the hours of what repeats, within their day.
+// sooner is the repetition so many days before; false where another day of the
+// month or of the year would be meant each time.
+func (r repeat) sooner(days int) (repeat, bool) {
+	switch {
+	case days == 0:
+	case r.every > 1 || r.nth != 0 || r.kept != calendar.AllDays || r.freq == daily:
+		return r, false
+	case r.holiday != "":
+		r.early += days
+	case r.freq == weekly:
+		for range (days%7 + 7) % 7 {
+			r.week = (r.week>>1 | r.week<<6) & allWeek
+		}
+	default:
+		r.numbers, r.months = slices.Clone(r.numbers), slices.Clone(r.months)
+		for i := range r.numbers {
+			r.numbers[i] -= days
+		}
+		if r.freq == yearly && !r.lunar && len(r.numbers) == 1 && len(r.months) == 1 {
+			on := calendar.Date{Year: 2027, Month: time.Month(r.months[0]), Day: r.numbers[0]}.Add(0)
+			leap := calendar.Date{Year: 2028, Month: time.Month(r.months[0]), Day: r.numbers[0]}.Add(0)
+			r.months[0], r.numbers[0] = int(on.Month), on.Day
+			return r, on.Month == leap.Month && on.Day == leap.Day
+		}
+		return r, !slices.ContainsFunc(r.numbers, func(n int) bool { return n < 1 || n > 28 })
+	}
+	return r, true
+}
+
+// shiftedRepeat moves the days of what repeats, or the hours within their day.
 func (b *bag) shiftedRepeat(s Span) (answer, error) {
+	if s.Days != 0 && s.Months == 0 && s.Exact == 0 {
+		b.early = -s.Days
+		return b.repeating()
+	}
 	for i, c := range b.clocks {
 		t := c.hour*60 + c.minute + int(s.Exact/time.Minute)
 		if s.calendar() || t < 0 || t >= 24*60 || c.style != full && c.style != fixed && c.part == noPart {
