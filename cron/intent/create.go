@@ -25,7 +25,7 @@ func (r request) create() Intent {
 			r.asked = -1
 		}
 	}
-	in := Intent{Kind: Create, Timer: r.At("has-timer", 0) > 0 && r.At("zh-ask", r.asked) <= r.At("zh-wake", r.asked) || strings.ContainsAny(r.said, "⏰⏱⏲⏳⌛")}
+	in := Intent{Kind: Create, Timer: r.At("has-timer", 0) > 0 && r.At("zh-ask", r.asked) <= r.At("zh-wake", r.asked) || strings.ContainsAny(r.said, "⏰⏱⏲⏳⌛") || r.At("call", 0) > 0}
 	all, err := r.found()
 	if err != nil {
 		in = r.untimed(in.Timer, err)

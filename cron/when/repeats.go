@@ -162,7 +162,11 @@ var limitActions = map[string]grammar.Action{
 		case (begins|ends)&hasHour == 0 && begins&ends&hasDay != 0:
 			return fromTo(from, to)
 		case begins&(hasHour|hasDay) == hasHour && ends&^hasDay == hasHour:
-			return fromTo(from, to)
+			p := fromTo(from, to)
+			if a.Word(2) == "daily" {
+				p.repeat = &repeat{freq: daily}
+			}
+			return p
 		}
 		return nil
 	},

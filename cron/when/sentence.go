@@ -185,9 +185,9 @@ func (s *sentence) rises() bool {
 }
 
 // inside says that the token stands inside of a name, as the 1 of q1x0z, or of
-// 一下.
+// words around it.
 func (s *sentence) inside(i int) bool {
-	if i > 0 && s.At("一下周", i-1) > 0 {
+	if i > 0 && s.At("around-time", i-1) > 0 {
 		return true
 	}
 	if !s.Close(i) {
