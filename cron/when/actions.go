@@ -12,11 +12,17 @@ import (
 // are those behind the = of a line.
 func actions() map[string]grammar.Action {
 	all := map[string]grammar.Action{
-		"key":     func(a grammar.Args) any { return a.Word(0) },
-		"am":      func(grammar.Args) any { return "am" },
-		"pm":      func(grammar.Args) any { return "pm" },
-		"unit":    func(a grammar.Args) any { return units[a.Word(0)] },
-		"term":    func(a grammar.Args) any { return term(a) },
+		"key":  func(a grammar.Args) any { return a.Word(0) },
+		"am":   func(grammar.Args) any { return "am" },
+		"pm":   func(grammar.Args) any { return "pm" },
+		"unit": func(a grammar.Args) any { return units[a.Word(0)] },
+		"term": func(a grammar.Args) any {
+			s := term(a)
+			if s.Months >= 12*1900 && s.Months < 12*2200 && a.T.Is(a.To-1, "年") {
+				return nil // 2018年 is a year
+			}
+			return s
+		},
 		"nothing": func(grammar.Args) any { return piece{} },
 		"asked":   func(a grammar.Args) any { return piece{asked: true, weak: a.Word(0) == "weak"} },
 		"ago":     func(a grammar.Args) any { return piece{err: ErrPast, bare: a.Word(0) == "bare"} },
