@@ -97,7 +97,7 @@ func (d *Desk) show(ctx context.Context, w Who, list []listItem, note string) (S
 		}
 		said.Buttons[0] = append(said.Buttons[0], flip)
 	}
-	return said, d.spoken(ctx, w, j.ID)
+	return said, d.spoken(ctx, w, "", j.ID)
 }
 
 // item is one line of a list.
@@ -166,7 +166,7 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 		said.Text = w.pick("No reminder is coming.", "没有要来的提醒。")
 	}
 	if len(coming) == 1 {
-		err = d.spoken(ctx, w.Who, coming[0].job.ID)
+		err = d.spoken(ctx, w.Who, "", coming[0].job.ID)
 	}
 	return said, err
 }

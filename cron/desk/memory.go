@@ -1,18 +1,21 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"magpie/chat"
 	"magpie/cron"
+	"magpie/cron/intent"
 	"magpie/internal/kv"
 )
 
@@ -23,6 +26,7 @@ const (
 	shownFor    = 30 * time.Minute // numbers mean the list last shown
 	undoFor     = 10 * time.Minute
 	askedFor    = 10 * time.Minute
+	justNow     = 20 * time.Minute // what was told then needs no name: "make it 9:30"
 	maxUndo     = 20
 )
 
@@ -101,10 +105,34 @@ func (d *Desk) was(ctx context.Context, w Who, changed string, j cron.Job) (cron
 	})
 }
 
-// spoken makes a job the one that "it" means.
-func (d *Desk) spoken(ctx context.Context, w Who, id string) error {
-	_, err := remember(ctx, d.memory, w.room("last", w.person()), answeredFor, func(last *string) { *last = id })
+// topic is what the bot last spoke of: what "it" means.
+type topic struct {
+	IDs  []string
+	At   time.Time
+	Just intent.Event // what it told of it
+}
+
+// spoken makes jobs those that "it" means.
+func (d *Desk) spoken(ctx context.Context, w Who, just intent.Event, ids ...string) error {
+	_, err := remember(ctx, d.memory, w.room("last", w.person()), answeredFor, func(last *topic) { *last = topic{ids, d.jobs.Now(), just} })
 	return err
+}
+
+// topic is what was last spoken of with the asker, or what rang since.
+func (d *Desk) topic(ctx context.Context, w Who, rang []rung) (topic, error) {
+	last, err := recall[topic](ctx, d.memory, w.room("last", w.person()))
+	if len(rang) > 0 && rang[0].told().After(last.At) && d.jobs.Now().Sub(rang[0].told()) < lately && (w.Direct || w.may(rang[0].Job)) {
+		last = topic{[]string{rang[0].Job.ID}, rang[0].told(), intent.Rang}
+	}
+	return last, err
+}
+
+// just is what the bot has told right before of a job.
+func (t topic) just(id string, now time.Time) intent.Event {
+	if slices.Contains(t.IDs, id) && now.Sub(t.At) < justNow {
+		return t.Just
+	}
+	return ""
 }
 
 // rung is a job as it was when it rang. A single one is gone by the time that
@@ -113,7 +141,10 @@ type rung struct {
 	Job  cron.Job
 	Slot time.Time
 	Late bool
+	At   time.Time // when it was noted
 }
+
+func (r rung) told() time.Time { return cmp.Or(r.At, r.Slot) }
 
 // Rang notes that a slot is delivered: what "snooze" and "done" mean, and what
 // the buttons of DueButtons work on. It may be called again for the same slot.
@@ -122,9 +153,13 @@ func (d *Desk) Rang(ctx context.Context, due cron.Fired) error {
 		return nil
 	}
 	w := Who{Addr: due.Job.Addr}
-	r := rung{Job: due.Job, Slot: due.Slot, Late: due.Late}
+	r := rung{Job: due.Job, Slot: due.Slot, Late: due.Late, At: d.jobs.Now()}
 	r.Job.Runs = nil
-	_, err := remember(ctx, d.memory, w.room("rang", due.Job.ID), rangFor, func(old *rung) { *old = r })
+	_, err := remember(ctx, d.memory, w.room("rang", due.Job.ID), rangFor, func(old *rung) {
+		if !old.Slot.Equal(r.Slot) {
+			*old = r
+		}
+	})
 	return err
 }
 

@@ -99,7 +99,7 @@ func (d *Desk) otherTime(ctx context.Context, w Who, id string) error {
 	if next(found[0], d.jobs.Now()).IsZero() {
 		q.Intent.Op = intent.Snooze
 	}
-	if err := d.spoken(ctx, w, id); err != nil {
+	if err := d.spoken(ctx, w, "", id); err != nil {
 		return err
 	}
 	return q

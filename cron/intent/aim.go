@@ -42,6 +42,8 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		return Intent{}, false
 	case s.has("paused") && in.Op != Once:
 		in.Ref = Ref{Paused: true}
+	case s.has("it", "last"):
+		in.Ref = Ref{Last: true, Number: -1}
 	case s.has("end-of-list"):
 		in.Ref = Ref{Number: -1}
 	case s.has("op", "remove-all"):

@@ -146,6 +146,9 @@ func (s some) find(a selector) int {
 
 // facts are what the rules cannot say.
 var facts = map[string]condition{
+	"rang":        func(s some) bool { return s.names.just(Rang) },
+	"set":         func(s some) bool { return s.names.just(Set) },
+	"bare":        some.bare,
 	"asked":       func(s some) bool { return s.asked },
 	"question":    func(s some) bool { return s.asks },
 	"next-one":    func(s some) bool { return s.At("next-one", 0) >= len(s.Tokens)-1 },
@@ -195,6 +198,12 @@ var facts = map[string]condition{
 	"corrects": func(s some) bool { return s.all().has("correct") },
 	"han":      func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
 	"brief":    func(s some) bool { return len(s.clauses()) < 3 },
+}
+
+// bare says that nothing is said but a time, and that it corrects one or puts
+// off: "no, tomorrow", "not now, in an hour".
+func (s some) bare() bool {
+	return s.Across(0, len(s.Tokens), "run", "delta", "span", "amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark")
 }
 
 // starts says that a category stands where a mark begins.
