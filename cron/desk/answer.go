@@ -222,6 +222,9 @@ func (q *question) picked(answer string) (int, bool) {
 		return -1, true
 	}
 	n, isNumber := ordinal(text)
+	if isNumber && q.yesNo() { // it has no numbers
+		return 0, false
+	}
 	if n == -1 {
 		n = len(q.Choices)
 	}

@@ -46,6 +46,18 @@ func (w Who) yesNo(label string, todo *deed) []choice {
 	return []choice{{Label: label, Keys: yes, Deed: todo}, {Label: w.pick("No", "不用"), Keys: no}}
 }
 
+// jobs are those of which a question lets one choose.
+func (q *question) jobs() (ids []string) {
+	for _, c := range q.Choices {
+		if c.Job != "" {
+			ids = append(ids, c.Job)
+		}
+	}
+	return ids
+}
+
+func (q *question) yesNo() bool { return len(q.Choices) == 2 && q.Choices[0].Keys == yes }
+
 // maxChoices are shown, the first of them as buttons.
 const (
 	maxChoices = 20
@@ -179,6 +191,11 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 			todo.Seed, todo.Answers = q.ID, q.ID
 		}
 	}
+	if ids := q.jobs(); len(ids) > 0 { // its numbers are the last that were shown
+		if err := d.showed(ctx, w, ids); err != nil {
+			return Said{}, err
+		}
+	}
 	timer, err := d.jobs.AddOnce(ctx, "asked:"+seed, cron.Job{
 		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true,
 		Schedule: cron.Schedule{At: q.Until, Zone: w.zone().String()},
@@ -216,7 +233,7 @@ func (d *Desk) quiet(ctx context.Context, w Who, q question) error {
 // prompt words a question with its choices.
 func (w Who) prompt(q question) Said {
 	said := Said{Text: q.Prompt, Asked: true}
-	yesNo := len(q.Choices) == 2 && q.Choices[0].Keys == yes
+	yesNo := q.yesNo()
 	for i, c := range q.Choices {
 		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})
 		switch {

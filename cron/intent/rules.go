@@ -146,9 +146,18 @@ func (s some) find(a selector) int {
 
 // facts are what the rules cannot say.
 var facts = map[string]condition{
-	"rang":        func(s some) bool { return s.names.just(Rang) },
-	"set":         func(s some) bool { return s.names.just(Set) },
-	"bare":        some.bare,
+	"rang": func(s some) bool { return s.names.just(Rang) },
+	"set":  func(s some) bool { return s.names.just(Set) },
+	"bare": some.bare,
+	"two-changes": func(s some) bool { // cancel the gym and pause the rent
+		done := map[string]bool{}
+		for i, m := range s.marks {
+			if kind, _ := s.next(i); (kind == name || kind == place) && selected("op:remove,pause,resume,skip,snooze,move,later,earlier,run,repeat,once").means(s, m) {
+				done[m.arg] = true
+			}
+		}
+		return len(done) > 1
+	},
 	"asked":       func(s some) bool { return s.asked },
 	"question":    func(s some) bool { return s.asks },
 	"next-one":    func(s some) bool { return s.At("next-one", 0) >= len(s.Tokens)-1 },
@@ -203,7 +212,10 @@ var facts = map[string]condition{
 // bare says that nothing is said but a time, and that it corrects one or puts
 // off: "no, tomorrow", "not now, in an hour".
 func (s some) bare() bool {
-	return s.Across(0, len(s.Tokens), "run", "delta", "span", "amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark")
+	return !slices.ContainsFunc(s.marks, func(m mark) bool {
+		return !slices.Contains([]string{clock, length, "dir", "busy"}, m.kind) &&
+			!s.Across(m.from, m.to, "amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark")
+	})
 }
 
 // starts says that a category stands where a mark begins.
