@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +16,9 @@ import (
 
 // Words of answers, as fold leaves them.
 const (
-	yes       = "yes|y|yes please|yeah|yep|sure|ok|okay|do it|go ahead|confirm|好|好的|是|是的|对|嗯|确定|确认|可以|行|没错|删吧|要"
-	no        = "no|n|nope|dont|no thanks|不|不是|否|不要|不用|不行|别"
-	neverMind = "undo|撤销|撤回|never mind|nevermind|forget it|cancel|stop|leave it|nothing|none|no|nope|算了|不用了|取消|不要了|没事|没事了|不了|不用|不"
-	ordinals  = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
+	yes      = "yes"
+	no       = "no"
+	ordinals = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
 )
 
 func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
@@ -79,6 +79,9 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		if ok {
 			return d.choose(ctx, w, q, i, seed)
 		}
+		if todo, said, done, err := d.other(ctx, wish{w, q.Intent, m}, q, seed); done || err != nil {
+			return todo, said, err
+		}
 	}
 	m = w.forWhom(m)
 	var failed error
@@ -89,6 +92,11 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	in, m, answers := d.understood(w, q, m, c)
 	if failed != nil {
 		return nil, Said{}, failed
+	}
+	if q != nil && !answers && (in.Kind == intent.None || in.Kind == intent.Create || in.Kind == intent.Ask || in.Op == intent.Text || in.Op == intent.Done || in.Op == q.Intent.Op) {
+		if ids := d.pointed(ctx, wish{w, q.Intent, m}, q, c); len(ids) > 0 {
+			return d.chosen(ctx, wish{Who: w}, q, ids, seed)
+		}
 	}
 	if m.Answer && !answers {
 		return nil, Said{}, errNothing
@@ -102,7 +110,14 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	case in.Kind == intent.None:
 		return nil, Said{}, errNothing
 	}
+	dropped := ""
+	if q != nil && !answers && (in.Op == "" || in.Op != q.Intent.Op) {
+		dropped = w.dropped(*q)
+	}
 	todo, said, err := d.meet(ctx, wish{w, in, m}, seed)
+	if asks, is := errors.AsType[*question](err); is {
+		asks.Note = dropped
+	}
 	if r, refused := errors.AsType[*Refusal](err); refused && in.Maybe && (r.Kind == Unknown || r.Kind == Unsure && in.Ref.Words != "") {
 		return nil, Said{}, errNothing // it was about something else
 	}
@@ -113,10 +128,17 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		return nil, Said{}, err
 	}
 	if todo != nil {
-		todo.Answers = q.ID
+		todo.Answers, todo.Drops = q.ID, dropped
 		return todo, said, nil
 	}
+	said.Text += dropped
 	return nil, said, d.answered(ctx, w, q.ID)
+}
+
+// dropped says that a question is open no more.
+func (w Who) dropped(q question) string {
+	first, _, _ := strings.Cut(q.Prompt, "\n")
+	return fmt.Sprintf(w.pick("\n(My question “%s” is dropped.)", "\n（刚才的问题“%s”不再等回答。）"), first)
 }
 
 // understood reads what a message wants, and whether that is the answer to the
@@ -218,17 +240,22 @@ func (q *question) picked(answer string) (int, bool) {
 			return i, true
 		}
 	}
-	if oneOf(text, neverMind) {
+	switch kind := intent.Answered(answer); {
+	case kind == no, kind == "drop", kind == "none" && len(q.times()) == 0:
 		return -1, true
+	case len(q.Choices) > 0 && q.Choices[0].Keys == yes && (kind == yes || kind == "all" && q.yesNo()):
+		return 0, true
+	case kind != "":
+		return 0, false
 	}
-	n, isNumber := ordinal(text)
-	if isNumber && q.yesNo() { // it has no numbers
+	n := intent.Place(answer)
+	if n != 0 && q.yesNo() { // it has no numbers
 		return 0, false
 	}
 	if n == -1 {
 		n = len(q.Choices)
 	}
-	if isNumber && n >= 1 && n <= len(q.Choices) {
+	if n >= 1 && n <= len(q.Choices) {
 		return n - 1, true
 	}
 	if !q.At.IsZero() {
@@ -238,7 +265,7 @@ func (q *question) picked(answer string) (int, bool) {
 	for i, c := range q.Choices {
 		labels = append(labels, cron.Job{ID: strconv.Itoa(i), Message: c.Label})
 	}
-	if found := match(text, labels); len(found) == 1 && !isNumber {
+	if found := match(text, labels); len(found) == 1 && n == 0 {
 		i, _ := strconv.Atoi(found[0].ID)
 		return i, true
 	}
@@ -260,6 +287,78 @@ func ordinal(text string) (int, bool) {
 	return n, err == nil
 }
 
+// other is what an answer comes to that chooses none, or several. What leaves the
+// question open has it asked again.
+func (d *Desk) other(ctx context.Context, w wish, q *question, seed string) (todo *deed, said Said, done bool, err error) {
+	kind := intent.Answered(w.m.Text)
+	ids, makes := q.jobs(), len(q.times()) > 1 && q.Choices[0].Deed.Op == ""
+	switch {
+	case kind == "":
+		return nil, Said{}, false, nil
+	case kind == "all" && len(ids) > 1:
+		todo, said, err = d.chosen(ctx, w, q, ids, seed)
+		return todo, said, true, err
+	case kind == "all" && makes:
+		todo = &deed{Seed: q.ID}
+		for _, c := range q.Choices {
+			todo.Steps = append(todo.Steps, c.Deed.Steps...)
+		}
+		q.Choices[0].Deed = todo
+		fallthrough
+	case kind == "any" && makes: // the first is as good as the others
+		todo, said, err = d.choose(ctx, w.Who, q, 0, seed)
+		return todo, said, true, err
+	}
+	again := *q
+	again.Note = ""
+	return nil, w.prompt(again), true, nil
+}
+
+// pointed are the jobs that an answer means, of those that the question is about.
+func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Context) (ids []string) {
+	offered, known := q.about(), c.Known
+	c.Known = func() []intent.Known {
+		return slices.DeleteFunc(known(), func(k intent.Known) bool { return !slices.Contains(offered, k.ID) })
+	}
+	in, ok := intent.Pointed(w.m.Text, c)
+	if !ok || len(offered) == 0 {
+		return nil
+	}
+	w.in.Ref, w.in.And, w.in.But, w.m.Reply = in.Ref, in.And, in.But, ""
+	found, _, err := d.meant(ctx, w)
+	for _, j := range found {
+		if slices.Contains(offered, j.ID) && err == nil {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
+// chosen carries on what a question was about, with the jobs that its answer
+// means.
+func (d *Desk) chosen(ctx context.Context, w wish, q *question, ids []string, seed string) (*deed, Said, error) {
+	w.m, w.in = q.Message, q.Intent
+	w.in.Ref, w.in.And = intent.Ref{ID: ids[0]}, nil
+	if len(ids) > 1 {
+		w.in.Ref = intent.Ref{All: true}
+		for _, id := range ids {
+			w.in.And = append(w.in.And, intent.Ref{ID: id})
+		}
+	}
+	todo, said, err := d.meet(ctx, w, q.ID)
+	if err != nil {
+		return nil, Said{}, err
+	}
+	if err := d.take(ctx, w.Who, q, seed); err != nil {
+		return nil, Said{}, err
+	}
+	if todo == nil {
+		return nil, said, d.answered(ctx, w.Who, q.ID)
+	}
+	todo.Answers = q.ID
+	return todo, said, nil
+}
+
 // pressed takes the choice under a button.
 func (d *Desk) pressed(ctx context.Context, w Who, p press, seed string) (*deed, Said, error) {
 	q, err := d.open(ctx, w, seed)
@@ -277,11 +376,7 @@ func (d *Desk) choose(ctx context.Context, w Who, q *question, i int, seed strin
 	if i >= 0 {
 		todo = q.Choices[i].Deed
 		if id := q.Choices[i].Job; id != "" {
-			in := q.Intent
-			in.Ref = intent.Ref{Words: id}
-			if todo, said, err = d.meet(ctx, wish{w, in, q.Message}, q.ID); err != nil {
-				return nil, Said{}, err
-			}
+			return d.chosen(ctx, wish{Who: w}, q, []string{id}, seed)
 		}
 	}
 	if err := d.take(ctx, w, q, seed); err != nil {

@@ -60,7 +60,9 @@ func (d *Desk) carry(ctx context.Context, w Who, todo deed) (Said, error) {
 	if len(out) > 0 {
 		err = d.spokenOf(ctx, w, todo.Op, main(out))
 	}
-	return w.worded(todo, out, len(c.ids()) > 0, d.jobs.Now()), err
+	said := w.worded(todo, out, len(c.ids()) > 0, d.jobs.Now())
+	said.Text += todo.Drops
+	return said, err
 }
 
 // spokenOf makes what became of jobs what "it" means.

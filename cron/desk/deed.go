@@ -20,6 +20,7 @@ type deed struct {
 	Seed    string    // what is made, and what undo takes back, is known by it
 	Steps   []step
 	Answers string `json:",omitempty"` // the question that it is the answer to
+	Drops   string `json:",omitempty"` // what is said of a question that it is no answer to
 	Undoes  string `json:",omitempty"` // the change that is taken back
 }
 

@@ -20,6 +20,7 @@ type question struct {
 	Timer   string // the hidden job that says aloud that nobody answered
 	Prompt  string
 	Lapse   string `json:",omitempty"` // what is said then
+	Note    string `json:",omitempty"` // that another question is dropped for it
 	Choices []choice
 	// Message is what is asked about. With the time and the zone of its words a
 	// free answer is read; zero: only a choice is one.
@@ -56,6 +57,17 @@ func (q *question) jobs() (ids []string) {
 	return ids
 }
 
+// about are those that a question is about: also the ones of "really remove all".
+func (q *question) about() []string {
+	ids := q.jobs()
+	for _, c := range q.Choices {
+		for i := 0; c.Deed != nil && q.Intent.Op == c.Deed.Op && i < len(c.Deed.Steps); i++ {
+			ids = append(ids, c.Deed.Steps[i].ID)
+		}
+	}
+	return ids
+}
+
 func (q *question) yesNo() bool { return len(q.Choices) == 2 && q.Choices[0].Keys == yes }
 
 // maxChoices are shown, the first of them as buttons.
@@ -87,6 +99,9 @@ func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
 		ask = w.pick("Really change all %d?", "真的要更改全部 %d 个提醒吗？")
 	}
 	q := &question{Prompt: fmt.Sprintf(ask, len(jobs)), Choices: w.yesNo(w.pick("Yes", "确定"), todo)}
+	if named { // an answer may mean some of them
+		q.Intent = intent.Intent{Kind: intent.Change, Op: todo.Op}
+	}
 	now := d.jobs.Now()
 	q.Prompt += w.dashed(len(jobs), func(i int) string {
 		if i < len(todo.Steps) && len(todo.Steps[i].Slots) > 0 {
@@ -248,5 +263,6 @@ func (w Who) prompt(q question) Said {
 			said.Text += fmt.Sprintf("\n%d. %s", i+1, c.Label)
 		}
 	}
+	said.Text += q.Note
 	return said
 }
