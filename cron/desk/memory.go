@@ -156,9 +156,10 @@ func (d *Desk) Rang(ctx context.Context, due cron.Fired) error {
 	r := rung{Job: due.Job, Slot: due.Slot, Late: due.Late, At: d.jobs.Now()}
 	r.Job.Runs = nil
 	_, err := remember(ctx, d.memory, w.room("rang", due.Job.ID), rangFor, func(old *rung) {
-		if !old.Slot.Equal(r.Slot) {
-			*old = r
+		if old.Slot.Equal(r.Slot) {
+			r.At = old.At
 		}
+		*old = r
 	})
 	return err
 }

@@ -323,7 +323,7 @@ func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, 
 	case len(found) > 0:
 		return found, nil
 	case len(last.IDs) > 0 && d.jobs.Now().Sub(last.At) < justNow:
-		return nil, &Refusal{Kind: Unknown, Err: cron.ErrNotFound, Text: w.pick("the one we spoke of has come or was cancelled, and is no more in the list; say what I shall remind you of and when, or “undo” to take back the last change",
+		return nil, &Refusal{Kind: Unsure, Text: w.pick("the one we spoke of has come or was cancelled, and is no more in the list; say what I shall remind you of and when, or “undo” to take back the last change",
 			"刚才说的那个已经提醒过或取消了，不在列表里了；请说什么时候提醒你做什么，或者说“撤销”撤回刚才的更改")}
 	case len(pool) == 1:
 		return pool, nil

@@ -32,7 +32,7 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		return made, true
 	}
 	if in.Question.Missing == MissText {
-		if kind := Read(answer, c).Kind; kind != None || t.At("shrug", 0) > 0 {
+		if kind := Read(answer, c).Kind; kind != None || t.At("shrug", 0) > 0 || t.Across(0, len(t.Tokens), "polite", "zh-polite", "particle") {
 			return Intent{}, false
 		}
 		made.Times, made.Text = in.Times, text(answer)
@@ -75,7 +75,7 @@ func Answered(answer string) string {
 // 第二个; -1 is the last. 0 when it names none.
 func Place(answer string) int {
 	for _, said := range []string{answer, Core(answer)} {
-		t := theGrammar().Read(said)
+		t := theGrammar().Read(strings.Trim(said, "# ."))
 		if v, j := t.Match("choice", 0); j == len(t.Tokens) {
 			n, _ := v.(int)
 			return n

@@ -160,7 +160,7 @@ var facts = map[string]condition{
 	},
 	"asked":       func(s some) bool { return s.asked },
 	"question":    func(s some) bool { return s.asks },
-	"next-one":    func(s some) bool { return s.At("next-one", 0) >= len(s.Tokens)-1 },
+	"next-one":    func(s some) bool { return s.At("next-one", 0) >= max(1, len(s.Tokens)-1) },
 	"one-unknown": func(s some) bool { return len(s.unknown()) == 1 },
 	"one":         func(s some) bool { return s.one() != "" },
 	"time":        func(s some) bool { return s.target() != "" },
@@ -212,10 +212,21 @@ var facts = map[string]condition{
 // bare says that nothing is said but a time, and that it corrects one or puts
 // off: "no, tomorrow", "not now, in an hour".
 func (s some) bare() bool {
-	return !slices.ContainsFunc(s.marks, func(m mark) bool {
-		return !slices.Contains([]string{clock, length, "dir", "busy"}, m.kind) &&
-			!s.Across(m.from, m.to, "amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark")
-	})
+	around := []string{"amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark"}
+	if s.At("one-more", 0) > 0 || s.asks && s.First(0, len(s.Tokens), "amend", "amend-end", "put-off") < 0 {
+		return false // "also friday", "tomorrow?"
+	}
+	for i := 0; i < len(s.Tokens); {
+		k := slices.IndexFunc(s.marks, func(m mark) bool {
+			return m.from == i && slices.Contains([]string{clock, length, "dir", "busy"}, m.kind)
+		})
+		if k >= 0 {
+			i = s.marks[k].to
+		} else if i = s.Longest(i, around...); i == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // starts says that a category stands where a mark begins.

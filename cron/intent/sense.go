@@ -145,7 +145,9 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	}
 	match("", "sign")
 	match(remind, "remind")
-	add(mark{kind: remind, arg: "order"}, s.order(i))
+	if len(m.of) == 0 { // "the run reminder" is that of a run
+		add(mark{kind: remind, arg: "order"}, s.order(i))
+	}
 	add(mark{kind: clock}, time)
 	match(length, "span")
 	add(mark{kind: clock}, s.upToIt(i, s.Longest(i, "moment", "days")))
