@@ -87,6 +87,11 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	var failed error
 	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
 		all, failed = d.known(ctx, w)
+		for i := range all {
+			if q != nil { // what is said is about the question
+				all[i].Just = ""
+			}
+		}
 		return all
 	}}
 	in, m, answers := d.understood(w, q, m, c)

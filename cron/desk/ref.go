@@ -295,42 +295,6 @@ func RefOf(text string) intent.Ref {
 	return intent.Ref{Words: text}
 }
 
-// it is the job that nobody names: that of the message which is replied to,
-// what rang lately, the one last spoken of, or the only one. Only what rang is
-// done: "ok" is said of much else.
-func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, rang []rung) ([]cron.Job, error) {
-	if w.m.Reply != "" { // and nothing else
-		return withID(pool, w.m.Reply), nil
-	}
-	for _, r := range rang {
-		found := withID(pool, r.Job.ID)
-		if rangFirst && len(found) > 0 && (r.Job.Nagging != nil || d.jobs.Now().Sub(r.Slot) < lately) {
-			return found, nil
-		}
-	}
-	if w.in.Op == intent.Done {
-		return nil, &Refusal{Kind: Unknown, Text: w.pick("nothing has come of late that could be done", "最近没有响过的提醒")}
-	}
-	last, err := d.topic(ctx, w.Who, rang)
-	if err != nil {
-		return nil, err
-	}
-	var found []cron.Job
-	for _, id := range last.IDs {
-		found = append(found, withID(pool, id)...)
-	}
-	switch {
-	case len(found) > 0:
-		return found, nil
-	case len(last.IDs) > 0 && d.jobs.Now().Sub(last.At) < justNow:
-		return nil, &Refusal{Kind: Unsure, Text: w.pick("the one we spoke of has come or was cancelled, and is no more in the list; say what I shall remind you of and when, or “undo” to take back the last change",
-			"刚才说的那个已经提醒过或取消了，不在列表里了；请说什么时候提醒你做什么，或者说“撤销”撤回刚才的更改")}
-	case len(pool) == 1:
-		return pool, nil
-	}
-	return nil, nil
-}
-
 func withID(jobs []cron.Job, id string) []cron.Job {
 	if i := slices.IndexFunc(jobs, func(j cron.Job) bool { return j.ID == id }); i >= 0 && id != "" {
 		return jobs[i : i+1]

@@ -191,9 +191,10 @@ var facts = map[string]condition{
 	"no-change": func(s some) bool { return s.At("no-change", 0) > 0 },
 	"let-be":    func(s some) bool { return s.At("let-be", 0) > 0 },
 	"alone":     func(s some) bool { return s.alone() },
-	"not-把": func(s some) bool { // 不要把健身改到周五
-		_, k := s.next(s.index("not"))
-		return s.has("not") && s.Longest(s.marks[s.index("not")].to, "把") > 0 && k > 0
+	"not-把": func(s some) bool { // 先别把健身改到周五
+		return slices.ContainsFunc(s.marks, func(m mark) bool {
+			return (m.kind == "not" || m.kind == "op") && s.Is(m.to-1, "别", "要", "用", "必") && s.At("把", m.to) > 0
+		})
 	},
 	"telling": func(s some) bool { return s.has(length, "again") && s.all().telling() },
 	"always": func(s some) bool { // 以后每周五
