@@ -3,7 +3,6 @@ package desk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,14 +71,7 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		if q.ID == seed { // this message has asked it
 			return nil, w.prompt(*q), nil
 		}
-		i, ok := q.picked(m.Text)
-		if !ok {
-			i, ok = q.timed(m.Text, intent.Context{Now: d.jobs.Now(), Zone: w.zone()})
-		}
-		if ok {
-			return d.choose(ctx, w, q, i, seed)
-		}
-		if todo, said, done, err := d.other(ctx, wish{w, q.Intent, m}, q, seed); done || err != nil {
+		if todo, said, done, err := d.answer(ctx, wish{w, q.Intent, m}, q, seed); done || err != nil {
 			return todo, said, err
 		}
 	}
@@ -98,9 +90,9 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	if failed != nil {
 		return nil, Said{}, failed
 	}
-	if q != nil && !answers && (in.Kind == intent.None || in.Kind == intent.Create || in.Kind == intent.Ask || in.Op == intent.Text || in.Op == intent.Done || in.Op == q.Intent.Op) {
-		if ids := d.pointed(ctx, wish{w, q.Intent, m}, q, c); len(ids) > 0 {
-			return d.chosen(ctx, wish{Who: w}, q, ids, seed)
+	if q != nil && !answers {
+		if ids := d.pointed(ctx, wish{w, in, m}, q, c); len(ids) > 0 {
+			return d.chosen(ctx, w, q, ids, seed)
 		}
 	}
 	if m.Answer && !answers {
@@ -115,35 +107,14 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	case in.Kind == intent.None:
 		return nil, Said{}, errNothing
 	}
-	dropped := ""
-	if q != nil && !answers && (in.Op == "" || in.Op != q.Intent.Op) {
-		dropped = w.dropped(*q)
-	}
 	todo, said, err := d.meet(ctx, wish{w, in, m}, seed)
-	if asks, is := errors.AsType[*question](err); is {
-		asks.Note = dropped
-	}
 	if r, refused := errors.AsType[*Refusal](err); refused && in.Maybe && (r.Kind == Unknown || r.Kind == Unsure && in.Ref.Words != "") {
 		return nil, Said{}, errNothing // it was about something else
 	}
-	if err != nil || q == nil {
+	if q == nil {
 		return todo, said, err
 	}
-	if err := d.take(ctx, w, q, seed); err != nil {
-		return nil, Said{}, err
-	}
-	if todo != nil {
-		todo.Answers, todo.Drops = q.ID, dropped
-		return todo, said, nil
-	}
-	said.Text += dropped
-	return nil, said, d.answered(ctx, w, q.ID)
-}
-
-// dropped says that a question is open no more.
-func (w Who) dropped(q question) string {
-	first, _, _ := strings.Cut(q.Prompt, "\n")
-	return fmt.Sprintf(w.pick("\n(My question “%s” is dropped.)", "\n（刚才的问题“%s”不再等回答。）"), first)
+	return d.closing(ctx, w, q, seed, met{todo, said, err, answers || in.Op != "" && in.Op == q.Intent.Op})
 }
 
 // understood reads what a message wants, and whether that is the answer to the
@@ -292,78 +263,6 @@ func ordinal(text string) (int, bool) {
 	return n, err == nil
 }
 
-// other is what an answer comes to that chooses none, or several. What leaves the
-// question open has it asked again.
-func (d *Desk) other(ctx context.Context, w wish, q *question, seed string) (todo *deed, said Said, done bool, err error) {
-	kind := intent.Answered(w.m.Text)
-	ids, makes := q.jobs(), len(q.times()) > 1 && q.Choices[0].Deed.Op == ""
-	switch {
-	case kind == "":
-		return nil, Said{}, false, nil
-	case kind == "all" && len(ids) > 1:
-		todo, said, err = d.chosen(ctx, w, q, ids, seed)
-		return todo, said, true, err
-	case kind == "all" && makes:
-		todo = &deed{Seed: q.ID}
-		for _, c := range q.Choices {
-			todo.Steps = append(todo.Steps, c.Deed.Steps...)
-		}
-		q.Choices[0].Deed = todo
-		fallthrough
-	case kind == "any" && makes: // the first is as good as the others
-		todo, said, err = d.choose(ctx, w.Who, q, 0, seed)
-		return todo, said, true, err
-	}
-	again := *q
-	again.Note = ""
-	return nil, w.prompt(again), true, nil
-}
-
-// pointed are the jobs that an answer means, of those that the question is about.
-func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Context) (ids []string) {
-	offered, known := q.about(), c.Known
-	c.Known = func() []intent.Known {
-		return slices.DeleteFunc(known(), func(k intent.Known) bool { return !slices.Contains(offered, k.ID) })
-	}
-	in, ok := intent.Pointed(w.m.Text, c)
-	if !ok || len(offered) == 0 {
-		return nil
-	}
-	w.in.Ref, w.in.And, w.in.But, w.m.Reply = in.Ref, in.And, in.But, ""
-	found, _, err := d.meant(ctx, w)
-	for _, j := range found {
-		if slices.Contains(offered, j.ID) && err == nil {
-			ids = append(ids, j.ID)
-		}
-	}
-	return ids
-}
-
-// chosen carries on what a question was about, with the jobs that its answer
-// means.
-func (d *Desk) chosen(ctx context.Context, w wish, q *question, ids []string, seed string) (*deed, Said, error) {
-	w.m, w.in = q.Message, q.Intent
-	w.in.Ref, w.in.And = intent.Ref{ID: ids[0]}, nil
-	if len(ids) > 1 {
-		w.in.Ref = intent.Ref{All: true}
-		for _, id := range ids {
-			w.in.And = append(w.in.And, intent.Ref{ID: id})
-		}
-	}
-	todo, said, err := d.meet(ctx, w, q.ID)
-	if err != nil {
-		return nil, Said{}, err
-	}
-	if err := d.take(ctx, w.Who, q, seed); err != nil {
-		return nil, Said{}, err
-	}
-	if todo == nil {
-		return nil, said, d.answered(ctx, w.Who, q.ID)
-	}
-	todo.Answers = q.ID
-	return todo, said, nil
-}
-
 // pressed takes the choice under a button.
 func (d *Desk) pressed(ctx context.Context, w Who, p press, seed string) (*deed, Said, error) {
 	q, err := d.open(ctx, w, seed)
@@ -381,18 +280,11 @@ func (d *Desk) choose(ctx context.Context, w Who, q *question, i int, seed strin
 	if i >= 0 {
 		todo = q.Choices[i].Deed
 		if id := q.Choices[i].Job; id != "" {
-			return d.chosen(ctx, wish{Who: w}, q, []string{id}, seed)
+			return d.chosen(ctx, w, q, []string{id}, seed)
 		}
 	}
-	if err := d.take(ctx, w, q, seed); err != nil {
-		return nil, Said{}, err
-	}
-	if todo != nil {
-		todo.Answers = q.ID
-		return todo, said, nil
-	}
-	if said.Text == "" {
+	if todo == nil {
 		said.Text = w.pick("OK, I leave it as it is.", "好的，不改了。")
 	}
-	return nil, said, d.answered(ctx, w, q.ID)
+	return d.closing(ctx, w, q, seed, met{todo, said, nil, true})
 }

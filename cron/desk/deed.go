@@ -143,7 +143,7 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if in.Op == intent.Undo {
 		return d.undoing(ctx, w.Who, "", seed)
 	}
-	if in.Op == intent.Snooze && in.Ref.Bare && in.Shift == (when.Span{}) && in.Time == "" {
+	if in.Op == intent.Snooze && in.Ref.Number > 0 && in.Ref.Words != "" && in.Shift == (when.Span{}) && in.Time == "" {
 		return d.orMinutes(ctx, w, seed)
 	}
 	found, rang, many, err := d.meantAll(ctx, w)

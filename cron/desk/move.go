@@ -98,7 +98,7 @@ func (d *Desk) snooze(w wish, j cron.Job, slot time.Time) ([]step, error) {
 // orMinutes reads "snooze 15", and asks where the list has such a number.
 func (d *Desk) orMinutes(ctx context.Context, w wish, seed string) (*deed, error) {
 	n := w.in.Ref.Number
-	w.in.Ref.Bare = false
+	w.in.Ref.Words = ""
 	numbered, err := d.changing(ctx, w, seed)
 	w.in.Ref, w.in.Shift.Exact = intent.Ref{Rang: true}, time.Duration(n)*time.Minute
 	todo, otherwise := d.changing(ctx, w, seed)

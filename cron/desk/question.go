@@ -20,7 +20,6 @@ type question struct {
 	Timer   string // the hidden job that says aloud that nobody answered
 	Prompt  string
 	Lapse   string `json:",omitempty"` // what is said then
-	Note    string `json:",omitempty"` // that another question is dropped for it
 	Choices []choice
 	// Message is what is asked about. With the time and the zone of its words a
 	// free answer is read; zero: only a choice is one.
@@ -39,6 +38,15 @@ type choice struct {
 	Deed  *deed  // nil: leave all as it is
 	Job   string
 }
+
+// noted is a question for which another one is dropped.
+type noted struct {
+	*question
+	note string
+}
+
+// Unwrap gives the question alone.
+func (n noted) Unwrap() error { return n.question }
 
 // Error returns what is asked.
 func (q *question) Error() string { return q.Prompt }
@@ -263,6 +271,5 @@ func (w Who) prompt(q question) Said {
 			said.Text += fmt.Sprintf("\n%d. %s", i+1, c.Label)
 		}
 	}
-	said.Text += q.Note
 	return said
 }

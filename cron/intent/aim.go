@@ -43,10 +43,8 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		return Intent{}, false
 	case s.has("paused") && in.Op != Once:
 		in.Ref = Ref{Paused: true}
-	case s.has("it", "last"):
-		in.Ref = Ref{Last: true, Number: -1}
-	case s.has("end-of-list"):
-		in.Ref = Ref{Number: -1}
+	case s.has("it", "last"), s.has("end-of-list"):
+		in.Ref = Ref{Last: s.has("it", "last"), Number: -1}
 	case s.has("op", "remove-all"):
 		in.Ref = Ref{All: true}
 	case len(s.ones()) > 1: // 把明早那个和周五那个都取消
@@ -113,7 +111,7 @@ func (s some) unexplained() some {
 func (s some) called(from, to int) Ref {
 	if v, j := s.Match("bare-place", from); j == to {
 		ref := v.([]Ref)[0]
-		ref.Bare = true
+		ref.Words = s.Cut(from, to)
 		return ref
 	}
 	for _, m := range s.marks { // the 日 of 生日

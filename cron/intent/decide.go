@@ -83,7 +83,7 @@ func (s some) wish(all some) (Intent, bool) {
 		return in, true
 	case Text:
 		var lead int
-		if in.Text, lead = s.text(); lead == 0 && !s.has("old") {
+		if in.Text, lead = s.text(); lead == 0 && in.Text != "" && !s.has("old") {
 			all = s.part(0, 0) // a name in the new words names nothing
 		}
 		return s.part(0, lead).aim(in, all)

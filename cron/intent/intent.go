@@ -90,8 +90,7 @@ type Ref struct {
 	Rang     bool      // the one that rang last
 	Paused   bool      // the one that is paused
 	Number   int       // in the list as last shown; -1 is the last one of it. With Last: if nothing was spoken of since
-	Bare     bool      // the Number may be no place in the list: "snooze 15"
-	Words    string    // of its text or name
+	Words    string    // of its text or name; beside a Number, which then may be none of the list: "snooze 15"
 	Clock    string    // "the 3pm one": minutes of the day as 15:00
 	Time     string    // the time that it was named by, as it was said
 	From, To time.Time // those that come between: "everything tomorrow"
