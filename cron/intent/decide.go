@@ -106,7 +106,9 @@ func (s some) wish(all some) (Intent, bool) {
 		}
 	}
 	if in.Ref = (Ref{Last: true}); in.Maybe && then[1] == "just" {
-		in.Maybe = false
+		if in.Maybe = false; in.Op == Snooze && s.moving() == Repeat {
+			in.Op = Repeat
+		}
 		if p, err := when.Parse(in.Time, s.c.Now, s.c.Zone); err == nil && p.Vague && in.Op == Move {
 			in.Time = "" // "a bit later": when, then?
 		}

@@ -221,7 +221,7 @@ var facts = map[string]condition{
 // off: "no, tomorrow", "not now, in an hour".
 func (s some) bare() bool {
 	around := []string{"amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark"}
-	if s.At("one-more", 0) > 0 || s.asks && s.First(0, len(s.Tokens), "amend", "amend-end", "put-off") < 0 {
+	if s.At("no-correction", 0) > 0 || s.asks && s.First(0, len(s.Tokens), "amend", "amend-end", "put-off") < 0 {
 		return false // "also friday", "tomorrow?"
 	}
 	for i := 0; i < len(s.Tokens); {
