@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -168,6 +169,9 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 	}
 	justOnce := func(t time.Time) []step {
 		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, {Do: string(intent.Skip), ID: j.ID}}
+	}
+	if n, err := strconv.Atoi(in.Time); err == nil && single(j) && oneOf(j.Name, "timer|计时器") { // "make it 15"
+		return set(when.Phrase{At: now.Add(time.Duration(n) * time.Minute), Zone: old.Zone}), nil
 	}
 	if in.Shift == (when.Span{}) {
 		repeats := !single(j) && in.Op != intent.Repeat

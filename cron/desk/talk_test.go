@@ -59,6 +59,9 @@ func TestTalks(t *testing.T) {
 		{"zh", "今天下午五点提醒我跑步", "改成六点半|六点半吧|不对，六点半|算了，六点半吧|说错了，六点半", "-跑步 @ 2026-11-25T17:00 +跑步 @ 2026-11-25T18:30"},
 		{"zh", "今天下午五点提醒我跑步", "晚点|早一点", "改到什么时候"},
 		{"zh", "取消健身", "改到周五", "不在列表里了"},
+		{"en", "timer 10 minutes", "make it 15|change it to 15", "-timer: time is up @ 2026-11-25T10:10 +timer: time is up @ 2026-11-25T10:15"},
+		{"en", "remind me today at 5pm to jog", "remind me friday|周五提醒我", "What shall I remind you of?"},
+		{"en", "remind me today at 5pm to jog", "it's 5pm|it's friday|friday at last", "-"},
 		// the last one
 		{"en", "list", "cancel the last one|delete the last item", "-pay rent paused"},
 		{"en", "list; remind me today at 5pm to jog", "cancel the last one|cancel the last one you set", "-jog @ 2026-11-25T17:00"},
