@@ -13,11 +13,10 @@ import (
 	"magpie/cron/when"
 )
 
-// Words of answers, as fold leaves them.
+// What intent.Answered calls a yes and a no.
 const (
-	yes      = "yes"
-	no       = "no"
-	ordinals = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
+	yes = "yes"
+	no  = "no"
 )
 
 func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
@@ -246,21 +245,6 @@ func (q *question) picked(answer string) (int, bool) {
 		return i, true
 	}
 	return 0, false
-}
-
-// ordinal reads a place in a list: "2", "the second one", 第二个; -1 is the last.
-func ordinal(text string) (int, bool) {
-	short := strings.TrimSpace(strings.NewReplacer("number", "", "option", "", "个", "", "条", "", "项", "", "的", "", "那", "", "吧", "").Replace(bare(text)))
-	if oneOf(short, "last|最后|最后一") {
-		return -1, true
-	}
-	for i, words := range strings.Split(ordinals, ";") {
-		if oneOf(short, words) {
-			return i + 1, true
-		}
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(short, "第"))
-	return n, err == nil
 }
 
 // pressed takes the choice under a button.

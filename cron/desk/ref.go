@@ -279,7 +279,7 @@ var place = regexp.MustCompile(`(?i)^#?\d+\.?$|\d(?:st|nd|rd|th)\b|第|first|sec
 // of it.
 func RefOf(text string) intent.Ref {
 	text = strings.Trim(strings.TrimSpace(text), "\"'“”‘’`")
-	n, isNumber := ordinal(strings.TrimSuffix(strings.TrimPrefix(text, "#"), "."))
+	n := intent.Place(text)
 	switch low := strings.ToLower(text); {
 	case text == "":
 		return intent.Ref{}
@@ -289,7 +289,7 @@ func RefOf(text string) intent.Ref {
 		return intent.Ref{Last: true}
 	case n == -1 && place.MatchString(text):
 		return intent.Ref{Last: true, Number: -1}
-	case isNumber && n != 0 && n < 10000 && place.MatchString(text): // an id may be of digits, too
+	case n != 0 && n < 10000 && place.MatchString(text): // an id may be of digits, too
 		return intent.Ref{Number: n}
 	}
 	return intent.Ref{Words: text}
