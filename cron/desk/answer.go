@@ -13,12 +13,10 @@ import (
 	"magpie/cron/when"
 )
 
-// Words of answers, as fold leaves them.
+// What intent.Answered calls a yes and a no.
 const (
-	yes       = "yes|y|yes please|yeah|yep|sure|ok|okay|do it|go ahead|confirm|好|好的|是|是的|对|嗯|确定|确认|可以|行|没错|删吧|要"
-	no        = "no|n|nope|dont|no thanks|不|不是|否|不要|不用|不行|别"
-	neverMind = "undo|撤销|撤回|never mind|nevermind|forget it|cancel|stop|leave it|nothing|none|no|nope|算了|不用了|取消|不要了|没事|没事了|不了|不用|不"
-	ordinals  = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
+	yes = "yes"
+	no  = "no"
 )
 
 func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
@@ -72,23 +70,29 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 		if q.ID == seed { // this message has asked it
 			return nil, w.prompt(*q), nil
 		}
-		i, ok := q.picked(m.Text)
-		if !ok {
-			i, ok = q.timed(m.Text, intent.Context{Now: d.jobs.Now(), Zone: w.zone()})
-		}
-		if ok {
-			return d.choose(ctx, w, q, i, seed)
+		if todo, said, done, err := d.answer(ctx, wish{w, q.Intent, m}, q, seed); done || err != nil {
+			return todo, said, err
 		}
 	}
 	m = w.forWhom(m)
 	var failed error
 	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
 		all, failed = d.known(ctx, w)
+		for i := range all {
+			if q != nil { // what is said is about the question
+				all[i].Just = ""
+			}
+		}
 		return all
 	}}
 	in, m, answers := d.understood(w, q, m, c)
 	if failed != nil {
 		return nil, Said{}, failed
+	}
+	if q != nil && !answers {
+		if ids := d.pointed(ctx, wish{w, in, m}, q, c); len(ids) > 0 {
+			return d.chosen(ctx, w, q, ids, seed)
+		}
 	}
 	if m.Answer && !answers {
 		return nil, Said{}, errNothing
@@ -106,17 +110,10 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	if r, refused := errors.AsType[*Refusal](err); refused && in.Maybe && (r.Kind == Unknown || r.Kind == Unsure && in.Ref.Words != "") {
 		return nil, Said{}, errNothing // it was about something else
 	}
-	if err != nil || q == nil {
+	if q == nil {
 		return todo, said, err
 	}
-	if err := d.take(ctx, w, q, seed); err != nil {
-		return nil, Said{}, err
-	}
-	if todo != nil {
-		todo.Answers = q.ID
-		return todo, said, nil
-	}
-	return nil, said, d.answered(ctx, w, q.ID)
+	return d.closing(ctx, w, q, seed, met{todo, said, err, answers || in.Op != "" && in.Op == q.Intent.Op})
 }
 
 // understood reads what a message wants, and whether that is the answer to the
@@ -218,14 +215,22 @@ func (q *question) picked(answer string) (int, bool) {
 			return i, true
 		}
 	}
-	if oneOf(text, neverMind) {
+	switch kind := intent.Answered(answer); {
+	case kind == no, kind == "drop", kind == "none" && len(q.times()) == 0:
 		return -1, true
+	case len(q.Choices) > 0 && q.Choices[0].Keys == yes && (kind == yes || kind == "all" && q.yesNo()):
+		return 0, true
+	case kind != "":
+		return 0, false
 	}
-	n, isNumber := ordinal(text)
+	n := intent.Place(answer)
+	if n != 0 && q.yesNo() { // it has no numbers
+		return 0, false
+	}
 	if n == -1 {
 		n = len(q.Choices)
 	}
-	if isNumber && n >= 1 && n <= len(q.Choices) {
+	if n >= 1 && n <= len(q.Choices) {
 		return n - 1, true
 	}
 	if !q.At.IsZero() {
@@ -235,26 +240,11 @@ func (q *question) picked(answer string) (int, bool) {
 	for i, c := range q.Choices {
 		labels = append(labels, cron.Job{ID: strconv.Itoa(i), Message: c.Label})
 	}
-	if found := match(text, labels); len(found) == 1 && !isNumber {
+	if found := match(text, labels); len(found) == 1 && n == 0 {
 		i, _ := strconv.Atoi(found[0].ID)
 		return i, true
 	}
 	return 0, false
-}
-
-// ordinal reads a place in a list: "2", "the second one", 第二个; -1 is the last.
-func ordinal(text string) (int, bool) {
-	short := strings.TrimSpace(strings.NewReplacer("number", "", "option", "", "个", "", "条", "", "项", "", "的", "", "那", "", "吧", "").Replace(bare(text)))
-	if oneOf(short, "last|最后|最后一") {
-		return -1, true
-	}
-	for i, words := range strings.Split(ordinals, ";") {
-		if oneOf(short, words) {
-			return i + 1, true
-		}
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(short, "第"))
-	return n, err == nil
 }
 
 // pressed takes the choice under a button.
@@ -274,22 +264,11 @@ func (d *Desk) choose(ctx context.Context, w Who, q *question, i int, seed strin
 	if i >= 0 {
 		todo = q.Choices[i].Deed
 		if id := q.Choices[i].Job; id != "" {
-			in := q.Intent
-			in.Ref = intent.Ref{Words: id}
-			if todo, said, err = d.meet(ctx, wish{w, in, q.Message}, q.ID); err != nil {
-				return nil, Said{}, err
-			}
+			return d.chosen(ctx, w, q, []string{id}, seed)
 		}
 	}
-	if err := d.take(ctx, w, q, seed); err != nil {
-		return nil, Said{}, err
-	}
-	if todo != nil {
-		todo.Answers = q.ID
-		return todo, said, nil
-	}
-	if said.Text == "" {
+	if todo == nil {
 		said.Text = w.pick("OK, I leave it as it is.", "好的，不改了。")
 	}
-	return nil, said, d.answered(ctx, w, q.ID)
+	return d.closing(ctx, w, q, seed, met{todo, said, nil, true})
 }

@@ -57,10 +57,25 @@ func (d *Desk) carry(ctx context.Context, w Who, todo deed) (Said, error) {
 	if err = errors.Join(failed, err); err != nil {
 		return Said{}, err
 	}
-	if len(out) > 0 && out[0].do != string(intent.Remove) {
-		err = d.spoken(ctx, w, out[0].job.ID)
+	if len(out) > 0 {
+		err = d.spokenOf(ctx, w, todo.Op, main(out))
 	}
-	return w.worded(todo, out, len(c.ids()) > 0, d.jobs.Now()), err
+	said := w.worded(todo, out, len(c.ids()) > 0, d.jobs.Now())
+	said.Text += todo.Drops
+	return said, err
+}
+
+// spokenOf makes what became of jobs what "it" means.
+func (d *Desk) spokenOf(ctx context.Context, w Who, op intent.Op, out []outcome) error {
+	var ids []string
+	for _, o := range out {
+		ids = append(ids, o.job.ID)
+	}
+	var just intent.Event
+	if slices.Contains([]intent.Op{"", intent.Move, intent.Repeat, intent.Snooze, intent.Text, intent.Rename, intent.Once}, op) {
+		just = intent.Set
+	}
+	return d.spoken(ctx, w, just, ids...)
 }
 
 // passable: of several jobs the others are changed nevertheless.

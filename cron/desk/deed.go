@@ -20,6 +20,7 @@ type deed struct {
 	Seed    string    // what is made, and what undo takes back, is known by it
 	Steps   []step
 	Answers string `json:",omitempty"` // the question that it is the answer to
+	Drops   string `json:",omitempty"` // what is said of a question that it is no answer to
 	Undoes  string `json:",omitempty"` // the change that is taken back
 }
 
@@ -141,6 +142,9 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	in := w.in
 	if in.Op == intent.Undo {
 		return d.undoing(ctx, w.Who, "", seed)
+	}
+	if in.Op == intent.Snooze && in.Ref.Number > 0 && in.Ref.Words != "" && in.Shift == (when.Span{}) && in.Time == "" {
+		return d.orMinutes(ctx, w, seed)
 	}
 	found, rang, many, err := d.meantAll(ctx, w)
 	if err != nil {

@@ -35,6 +35,5 @@ func NewWith(jobs *cron.Store, memory kv.Table, r *Reader) *Desk {
 
 // Showed makes the jobs the list last shown.
 func (d *Desk) Showed(ctx context.Context, w Who, ids ...string) error {
-	_, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = shown{IDs: ids, At: d.jobs.Now()} })
-	return err
+	return d.showed(ctx, w, ids)
 }

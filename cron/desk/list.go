@@ -70,19 +70,18 @@ func (d *Desk) show(ctx context.Context, w Who, list []listItem, note string) (S
 	more := len(list) - maxListed
 	list = list[:min(len(list), maxListed)]
 	now := d.jobs.Now()
-	seen := shown{At: now}
-	var lines []string
+	var ids, lines []string
 	said := Said{}
 	for i, it := range list {
 		lines = append(lines, fmt.Sprintf("%d. %s", i+1, w.item(it, now)))
-		seen.IDs = append(seen.IDs, it.job.ID)
+		ids = append(ids, it.job.ID)
 		said.Jobs = append(said.Jobs, it.job)
 	}
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf(w.pick("… and %d more", "……还有 %d 个"), more))
 	}
 	said.Text = strings.Join(lines, "\n") + note
-	if _, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = seen }); err != nil {
+	if err := d.showed(ctx, w, ids); err != nil {
 		return Said{}, err
 	}
 	if len(list) > 1 || more > 0 {
@@ -97,7 +96,13 @@ func (d *Desk) show(ctx context.Context, w Who, list []listItem, note string) (S
 		}
 		said.Buttons[0] = append(said.Buttons[0], flip)
 	}
-	return said, d.spoken(ctx, w, j.ID)
+	return said, d.spoken(ctx, w, "", j.ID)
+}
+
+// showed makes jobs the list that numbers mean.
+func (d *Desk) showed(ctx context.Context, w Who, ids []string) error {
+	_, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = shown{IDs: ids, At: d.jobs.Now()} })
+	return err
 }
 
 // item is one line of a list.
@@ -166,7 +171,7 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 		said.Text = w.pick("No reminder is coming.", "没有要来的提醒。")
 	}
 	if len(coming) == 1 {
-		err = d.spoken(ctx, w.Who, coming[0].job.ID)
+		err = d.spoken(ctx, w.Who, "", coming[0].job.ID)
 	}
 	return said, err
 }

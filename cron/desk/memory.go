@@ -1,18 +1,21 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"magpie/chat"
 	"magpie/cron"
+	"magpie/cron/intent"
 	"magpie/internal/kv"
 )
 
@@ -23,6 +26,7 @@ const (
 	shownFor    = 30 * time.Minute // numbers mean the list last shown
 	undoFor     = 10 * time.Minute
 	askedFor    = 10 * time.Minute
+	justNow     = 20 * time.Minute // what was told then needs no name: "make it 9:30"
 	maxUndo     = 20
 )
 
@@ -101,10 +105,70 @@ func (d *Desk) was(ctx context.Context, w Who, changed string, j cron.Job) (cron
 	})
 }
 
-// spoken makes a job the one that "it" means.
-func (d *Desk) spoken(ctx context.Context, w Who, id string) error {
-	_, err := remember(ctx, d.memory, w.room("last", w.person()), answeredFor, func(last *string) { *last = id })
+// topic is what the bot last spoke of: what "it" means.
+type topic struct {
+	IDs  []string
+	At   time.Time
+	Just intent.Event // what it told of it
+}
+
+// spoken makes jobs those that "it" means.
+func (d *Desk) spoken(ctx context.Context, w Who, just intent.Event, ids ...string) error {
+	_, err := remember(ctx, d.memory, w.room("last", w.person()), answeredFor, func(last *topic) { *last = topic{ids, d.jobs.Now(), just} })
 	return err
+}
+
+// topic is what was last spoken of with the asker, or what rang since.
+func (d *Desk) topic(ctx context.Context, w Who, rang []rung) (topic, error) {
+	last, err := recall[topic](ctx, d.memory, w.room("last", w.person()))
+	if len(rang) > 0 && rang[0].told().After(last.At) && d.jobs.Now().Sub(rang[0].told()) < lately && (w.Direct || w.may(rang[0].Job)) {
+		last = topic{[]string{rang[0].Job.ID}, rang[0].told(), intent.Rang}
+	}
+	return last, err
+}
+
+// just is what the bot has told right before of a job.
+func (t topic) just(id string, now time.Time) intent.Event {
+	if slices.Contains(t.IDs, id) && now.Sub(t.At) < justNow {
+		return t.Just
+	}
+	return ""
+}
+
+// it is the job that nobody names: that of the message which is replied to,
+// what rang lately, the one last spoken of, or the only one. Only what rang is
+// done: "ok" is said of much else.
+func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, rang []rung) ([]cron.Job, error) {
+	if w.m.Reply != "" { // and nothing else
+		return withID(pool, w.m.Reply), nil
+	}
+	for _, r := range rang {
+		found := withID(pool, r.Job.ID)
+		if rangFirst && len(found) > 0 && (r.Job.Nagging != nil || d.jobs.Now().Sub(r.Slot) < lately) {
+			return found, nil
+		}
+	}
+	if w.in.Op == intent.Done {
+		return nil, &Refusal{Kind: Unknown, Text: w.pick("nothing has come of late that could be done", "最近没有响过的提醒")}
+	}
+	last, err := d.topic(ctx, w.Who, rang)
+	if err != nil {
+		return nil, err
+	}
+	var found []cron.Job
+	for _, id := range last.IDs {
+		found = append(found, withID(pool, id)...)
+	}
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case len(last.IDs) > 0 && d.jobs.Now().Sub(last.At) < justNow:
+		return nil, &Refusal{Kind: Unsure, Text: w.pick("the one we spoke of has come or was cancelled, and is no more in the list; say what I shall remind you of and when, or “undo” to take back the last change",
+			"刚才说的那个已经提醒过或取消了，不在列表里了；请说什么时候提醒你做什么，或者说“撤销”撤回刚才的更改")}
+	case len(pool) == 1:
+		return pool, nil
+	}
+	return nil, nil
 }
 
 // rung is a job as it was when it rang. A single one is gone by the time that
@@ -113,7 +177,10 @@ type rung struct {
 	Job  cron.Job
 	Slot time.Time
 	Late bool
+	At   time.Time // when it was noted
 }
+
+func (r rung) told() time.Time { return cmp.Or(r.At, r.Slot) }
 
 // Rang notes that a slot is delivered: what "snooze" and "done" mean, and what
 // the buttons of DueButtons work on. It may be called again for the same slot.
@@ -122,9 +189,14 @@ func (d *Desk) Rang(ctx context.Context, due cron.Fired) error {
 		return nil
 	}
 	w := Who{Addr: due.Job.Addr}
-	r := rung{Job: due.Job, Slot: due.Slot, Late: due.Late}
+	r := rung{Job: due.Job, Slot: due.Slot, Late: due.Late, At: d.jobs.Now()}
 	r.Job.Runs = nil
-	_, err := remember(ctx, d.memory, w.room("rang", due.Job.ID), rangFor, func(old *rung) { *old = r })
+	_, err := remember(ctx, d.memory, w.room("rang", due.Job.ID), rangFor, func(old *rung) {
+		if old.Slot.Equal(r.Slot) {
+			r.At = old.At
+		}
+		*old = r
+	})
 	return err
 }
 

@@ -1,9 +1,11 @@
 package desk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,6 +96,28 @@ func (d *Desk) snooze(w wish, j cron.Job, slot time.Time) ([]step, error) {
 	return again(p), nil
 }
 
+// orMinutes reads "snooze 15", and asks where the list has such a number.
+func (d *Desk) orMinutes(ctx context.Context, w wish, seed string) (*deed, error) {
+	n := w.in.Ref.Number
+	w.in.Ref.Words = ""
+	numbered, err := d.changing(ctx, w, seed)
+	w.in.Ref, w.in.Shift.Exact = intent.Ref{Rang: true}, time.Duration(n)*time.Minute
+	todo, otherwise := d.changing(ctx, w, seed)
+	switch {
+	case err != nil:
+		return todo, otherwise
+	case otherwise != nil:
+		return numbered, nil
+	}
+	return nil, &question{
+		Prompt: fmt.Sprintf(w.pick("%d minutes, or number %[1]d of the list?", "是 %d 分钟，还是列表里的第 %[1]d 个？"), n),
+		Choices: []choice{
+			{Label: fmt.Sprintf(w.pick("%d minutes – ", "%d 分钟："), n) + thing(todo.Steps[0].Job), Keys: "minutes|分钟", Deed: todo},
+			{Label: fmt.Sprintf(w.pick("number %d", "第 %d 个"), n), Keys: "the number|编号", Deed: numbered},
+		},
+	}
+}
+
 // reading reads the new time of something, and asks when it has several
 // meanings.
 func (d *Desk) reading(w wish, old when.Phrase, slot time.Time, then func(when.Phrase) []step) ([]step, error) {
@@ -145,6 +169,9 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 	}
 	justOnce := func(t time.Time) []step {
 		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, {Do: string(intent.Skip), ID: j.ID}}
+	}
+	if n, err := strconv.Atoi(in.Time); err == nil && single(j) && oneOf(j.Name, "timer|计时器") { // "make it 15"
+		return set(when.Phrase{At: now.Add(time.Duration(n) * time.Minute), Zone: old.Zone}), nil
 	}
 	if in.Shift == (when.Span{}) {
 		repeats := !single(j) && in.Op != intent.Repeat

@@ -39,12 +39,44 @@ type choice struct {
 	Job   string
 }
 
+// noted is a question for which another one is dropped.
+type noted struct {
+	*question
+	note string
+}
+
+// Unwrap gives the question alone.
+func (n noted) Unwrap() error { return n.question }
+
 // Error returns what is asked.
 func (q *question) Error() string { return q.Prompt }
 
 func (w Who) yesNo(label string, todo *deed) []choice {
 	return []choice{{Label: label, Keys: yes, Deed: todo}, {Label: w.pick("No", "不用"), Keys: no}}
 }
+
+// jobs are those of which a question lets one choose.
+func (q *question) jobs() (ids []string) {
+	for _, c := range q.Choices {
+		if c.Job != "" {
+			ids = append(ids, c.Job)
+		}
+	}
+	return ids
+}
+
+// about are those that a question is about: also the ones of "really remove all".
+func (q *question) about() []string {
+	ids := q.jobs()
+	for _, c := range q.Choices {
+		for i := 0; c.Deed != nil && q.Intent.Op == c.Deed.Op && i < len(c.Deed.Steps); i++ {
+			ids = append(ids, c.Deed.Steps[i].ID)
+		}
+	}
+	return ids
+}
+
+func (q *question) yesNo() bool { return len(q.Choices) == 2 && q.Choices[0].Keys == yes }
 
 // maxChoices are shown, the first of them as buttons.
 const (
@@ -75,6 +107,9 @@ func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
 		ask = w.pick("Really change all %d?", "真的要更改全部 %d 个提醒吗？")
 	}
 	q := &question{Prompt: fmt.Sprintf(ask, len(jobs)), Choices: w.yesNo(w.pick("Yes", "确定"), todo)}
+	if named { // an answer may mean some of them
+		q.Intent = intent.Intent{Kind: intent.Change, Op: todo.Op}
+	}
 	now := d.jobs.Now()
 	q.Prompt += w.dashed(len(jobs), func(i int) string {
 		if i < len(todo.Steps) && len(todo.Steps[i].Slots) > 0 {
@@ -99,7 +134,7 @@ func (d *Desk) otherTime(ctx context.Context, w Who, id string) error {
 	if next(found[0], d.jobs.Now()).IsZero() {
 		q.Intent.Op = intent.Snooze
 	}
-	if err := d.spoken(ctx, w, id); err != nil {
+	if err := d.spoken(ctx, w, "", id); err != nil {
 		return err
 	}
 	return q
@@ -179,6 +214,11 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 			todo.Seed, todo.Answers = q.ID, q.ID
 		}
 	}
+	if ids := q.jobs(); len(ids) > 0 { // its numbers are the last that were shown
+		if err := d.showed(ctx, w, ids); err != nil {
+			return Said{}, err
+		}
+	}
 	timer, err := d.jobs.AddOnce(ctx, "asked:"+seed, cron.Job{
 		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true,
 		Schedule: cron.Schedule{At: q.Until, Zone: w.zone().String()},
@@ -216,7 +256,7 @@ func (d *Desk) quiet(ctx context.Context, w Who, q question) error {
 // prompt words a question with its choices.
 func (w Who) prompt(q question) Said {
 	said := Said{Text: q.Prompt, Asked: true}
-	yesNo := len(q.Choices) == 2 && q.Choices[0].Keys == yes
+	yesNo := q.yesNo()
 	for i, c := range q.Choices {
 		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})
 		switch {

@@ -32,7 +32,7 @@ func TestQuestions(t *testing.T) {
 		},
 		"really all": {
 			in: change(intent.Remove, intent.Ref{All: true}), button: 1, says: [2]string{"Really remove all 6?\n- call mum", "真的要删除全部 6 个提醒吗？\n- 给妈妈打电话"},
-			answer: [2][]string{{"yes", "OK", "sure", "1"}, {"好", "确定", "是的"}},
+			answer: [2][]string{{"yes", "OK", "sure", "of course"}, {"好", "确定", "是的"}},
 			change: [2][]string{
 				{"-buy milk @ 2026-11-27T17:00", "-call mum @ 2026-11-25T18:00", "-gym @ 2026-11-26T07:00", "-pay rent paused", "-take my pills @ 2026-11-25T21:00", "-team meeting @ 2026-11-30T10:00"},
 				{"-买牛奶 @ 2026-11-27T17:00", "-交房租 paused", "-健身 @ 2026-11-26T07:00", "-吃药 @ 2026-11-25T21:00", "-周会 @ 2026-11-30T10:00", "-给妈妈打电话 @ 2026-11-25T18:00"},

@@ -72,13 +72,17 @@ func (d *Desk) known(ctx context.Context, w Who) (all []intent.Known, err error)
 		return nil, err
 	}
 	rang, err := d.rang(ctx, w, jobs)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range rang {
 		if len(withID(jobs, r.Job.ID)) == 0 {
 			jobs = append(jobs, r.Job)
 		}
 	}
+	last, err := d.topic(ctx, w, rang)
 	for _, j := range jobs {
-		all = append(all, intent.Known{ID: j.ID, Text: j.Name + "\n" + j.Message})
+		all = append(all, intent.Known{ID: j.ID, Text: j.Name + "\n" + j.Message, Just: last.just(j.ID, d.jobs.Now())})
 	}
 	return all, err
 }
@@ -142,7 +146,7 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 			found = append(found, it.job)
 		}
 	case ref.Number != 0:
-		found, err = d.numbered(ctx, w, ref.Number, jobs)
+		found, err = d.numbered(ctx, w, jobs, rang)
 	case ref.Words != "":
 		found = match(ref.Words, pool)
 	case ref.Clock != "":
@@ -275,47 +279,20 @@ var place = regexp.MustCompile(`(?i)^#?\d+\.?$|\d(?:st|nd|rd|th)\b|第|first|sec
 // of it.
 func RefOf(text string) intent.Ref {
 	text = strings.Trim(strings.TrimSpace(text), "\"'“”‘’`")
-	n, isNumber := ordinal(strings.TrimSuffix(strings.TrimPrefix(text, "#"), "."))
+	n := intent.Place(text)
 	switch low := strings.ToLower(text); {
 	case text == "":
 		return intent.Ref{}
 	case oneOf(low, "all|everything|*|全部|所有"):
 		return intent.Ref{All: true}
-	case oneOf(low, "it|this|that|last|the last one|latest|这个|那个|它|刚才那个|最近一个"):
+	case oneOf(low, "it|this|that|latest|这个|那个|它|刚才那个|最近一个"):
 		return intent.Ref{Last: true}
-	case isNumber && n != 0 && n < 10000 && place.MatchString(text): // an id may be of digits, too
+	case n == -1 && place.MatchString(text):
+		return intent.Ref{Last: true, Number: -1}
+	case n != 0 && n < 10000 && place.MatchString(text): // an id may be of digits, too
 		return intent.Ref{Number: n}
 	}
 	return intent.Ref{Words: text}
-}
-
-// it is the job that nobody names: that of the message which is replied to,
-// what rang lately, the one last spoken of, or the only one. Only what rang is
-// done: "ok" is said of much else.
-func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, rang []rung) ([]cron.Job, error) {
-	if w.m.Reply != "" { // and nothing else
-		return withID(pool, w.m.Reply), nil
-	}
-	for _, r := range rang {
-		found := withID(pool, r.Job.ID)
-		if rangFirst && len(found) > 0 && (r.Job.Nagging != nil || d.jobs.Now().Sub(r.Slot) < lately) {
-			return found, nil
-		}
-	}
-	if w.in.Op == intent.Done {
-		return nil, &Refusal{Kind: Unknown, Text: w.pick("nothing has come of late that could be done", "最近没有响过的提醒")}
-	}
-	last, err := recall[string](ctx, d.memory, w.room("last", w.person()))
-	if err != nil {
-		return nil, err
-	}
-	if found := withID(pool, last); len(found) > 0 {
-		return found, nil
-	}
-	if len(pool) == 1 {
-		return pool, nil
-	}
-	return nil, nil
 }
 
 func withID(jobs []cron.Job, id string) []cron.Job {
@@ -344,12 +321,17 @@ func likely(op intent.Op, found []cron.Job, rang []rung, now time.Time) []cron.J
 	return kept
 }
 
-// numbered is the job with a number in the list last shown, -1 = the last one.
+// numbered is the job with a number in the list last shown, -1 = the last one,
+// which with Last is the one spoken of since.
 // Without such a list, and when it has no such number, the question is which.
-func (d *Desk) numbered(ctx context.Context, w wish, n int, jobs []cron.Job) ([]cron.Job, error) {
+func (d *Desk) numbered(ctx context.Context, w wish, jobs []cron.Job, rang []rung) ([]cron.Job, error) {
 	list, err := recall[shown](ctx, d.memory, w.room("shown"))
 	if err != nil {
 		return nil, err
+	}
+	n := w.in.Ref.Number
+	if last, err := d.topic(ctx, w.Who, rang); err != nil || w.in.Ref.Last && last.At.After(list.At) {
+		return d.it(ctx, w, false, jobs, rang)
 	}
 	if len(jobs) == 1 && (n == 1 || n == -1) {
 		return jobs, nil

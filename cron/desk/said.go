@@ -203,7 +203,9 @@ func (d *Desk) once(ctx context.Context, w Who, key string, decide func(seed str
 func (d *Desk) settle(ctx context.Context, w Who, seed string, decide func(string) (*deed, Said, error)) (*deed, Said, error) {
 	todo, said, err := decide(seed)
 	if q, asks := errors.AsType[*question](err); asks {
+		n, _ := errors.AsType[noted](err)
 		said, err = d.put(ctx, w, *q, seed)
+		said.Text += n.note
 		return nil, said, err
 	}
 	return todo, said, err

@@ -187,10 +187,7 @@ func many() map[intent.Op]when.Text {
 // two outcomes, and one answer.
 func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said {
 	said := Said{}
-	out := all
-	if len(all) > 1 && all[0].do == "add" && all[1].do != "add" {
-		out = all[:1]
-	}
+	out := main(all)
 	if back := restored(all); todo.Undoes != "" && len(back) > 0 {
 		out = back // what the change had made is gone, and no reminder
 	}
@@ -230,6 +227,15 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 		said.Buttons = [][]Button{undo}
 	}
 	return said
+}
+
+// main are the outcomes that are told: what a change makes stands for what it
+// leaves out.
+func main(all []outcome) []outcome {
+	if len(all) > 1 && all[0].do == "add" && all[1].do != "add" {
+		return all[:1]
+	}
+	return all
 }
 
 // restored are those that are as they were.

@@ -8,6 +8,7 @@ import (
 // actions make the values of what the tables match.
 var actions = map[string]grammar.Action{
 	"sign":  func(a grammar.Args) any { return mark{kind: a.Word(0), arg: a.Word(1)} },
+	"word":  func(a grammar.Args) any { return a.Word(0) },
 	"delta": func(a grammar.Args) any { return mark{kind: length, arg: a.Word(0), value: a.Arg(1)} },
 	"place": func(a grammar.Args) any {
 		var all []Ref

@@ -3,6 +3,7 @@ package intent
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		if k := s.index(name); k >= 0 {
 			from = min(from, s.marks[k].from)
 		}
-		in.Ref, in.Maybe = s.called(from, strange[len(strange)-1].To), false
+		in.Ref, in.Maybe = s.called(from, max(strange[len(strange)-1].To, s.lastName())), false
 	case len(strange) == 1 && len(refs) == 0 && s.is("calls") && !all.has(remind) && (whole || len(s.marks) < len(all.marks)):
 		in.Ref, in.Maybe = s.called(strange[0].From, strange[0].To), false
 	case len(strange) == 1 && len(refs) > 0 && s.is("more-than-a-name") && !all.has(remind) && whole: // the meeting with Lena
@@ -42,8 +43,8 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		return Intent{}, false
 	case s.has("paused") && in.Op != Once:
 		in.Ref = Ref{Paused: true}
-	case s.has("end-of-list"):
-		in.Ref = Ref{Number: -1}
+	case s.has("it", "last"), s.has("end-of-list"):
+		in.Ref = Ref{Last: s.has("it", "last"), Number: -1}
 	case s.has("op", "remove-all"):
 		in.Ref = Ref{All: true}
 	case len(s.ones()) > 1: // 把明早那个和周五那个都取消
@@ -109,7 +110,9 @@ func (s some) unexplained() some {
 // among them is no part of its name.
 func (s some) called(from, to int) Ref {
 	if v, j := s.Match("bare-place", from); j == to {
-		return v.([]Ref)[0]
+		ref := v.([]Ref)[0]
+		ref.Words = s.Cut(from, to)
+		return ref
 	}
 	for _, m := range s.marks { // the 日 of 生日
 		if m.from == to && m.kind == fill && s.Tokens[m.from].Kind == grammar.Han && s.Close(m.from) && s.At("name-end", m.from) == 0 {
@@ -135,6 +138,9 @@ func (s some) refs() (all []Ref, words string) {
 	mentions := s.mentions()
 	meant, unsure := s.names.meant(mentions)
 	if unsure {
+		meant, unsure = s.listed(mentions)
+	}
+	if unsure {
 		var parts []string
 		for _, m := range mentions {
 			parts = append(parts, s.Cut(m.from, m.to))
@@ -145,6 +151,24 @@ func (s some) refs() (all []Ref, words string) {
 		all = append(all, Ref{ID: s.names.known[k].ID})
 	}
 	return all, ""
+}
+
+// listed are the reminders that a list names: "the gym, the milk and the rent".
+func (s some) listed(all []mention) (meant []int, unsure bool) {
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && s.First(all[n-1].to, all[n].from, "list-and", "zh-list") < 0 {
+			n++
+		}
+		of, tie := s.names.meant(all[:n])
+		if all = all[n:]; tie || len(of) != 1 {
+			return nil, true
+		}
+		if !slices.Contains(meant, of[0]) {
+			meant = append(meant, of[0])
+		}
+	}
+	return meant, len(meant) < 2
 }
 
 // named is the time by which a reminder is named: the 6pm one, 周五那个.

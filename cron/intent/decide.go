@@ -83,19 +83,36 @@ func (s some) wish(all some) (Intent, bool) {
 		return in, true
 	case Text:
 		var lead int
-		in.Text, lead = s.text()
+		if in.Text, lead = s.text(); lead == 0 && in.Text != "" && !s.has("old") {
+			all = s.part(0, 0) // a name in the new words names nothing
+		}
 		return s.part(0, lead).aim(in, all)
 	case Move:
 		in.Time, in.Op = s.target(), s.moving()
+		if i := s.index(length); in.Time == "" && i >= 0 {
+			in.Time = s.Cut(s.marks[i].from, s.marks[i].to)
+		}
 	case Snooze:
 		if in.Shift = s.span(); in.Shift == (when.Span{}) {
 			in.Time = s.target()
+		}
+		if in.Shift == (when.Span{}) && in.Time == "" && s.has(clock) {
+			in.Op = Move // "not today": when, then?
 		}
 	case "shift":
 		in.Op, in.Shift = Move, s.span()
 		if s.is("earlier") {
 			in.Shift = in.Shift.Negative()
 		}
+	}
+	if in.Ref = (Ref{Last: true}); in.Maybe && then[1] == "just" {
+		if in.Maybe = false; in.Op == Snooze && s.moving() == Repeat {
+			in.Op = Repeat
+		}
+		if p, err := when.Parse(in.Time, s.c.Now, s.c.Zone); err == nil && p.Vague && in.Op == Move {
+			in.Time = "" // "a bit later": when, then?
+		}
+		return in, true
 	}
 	in, ok = s.aim(in, all)
 	return s.onDays(in), ok
@@ -210,7 +227,7 @@ func (s some) lead() int {
 	if old := behind.index("old"); old >= 0 {
 		before = behind.part(old, len(behind.marks)) // "call it X instead of Y"
 	}
-	if !before.is("aimed") && !before.op("wording") && len(before.unknown()) != 1 {
+	if just := i == 0 && (s.names.just(Rang) || s.names.just(Set)); !just && !before.is("aimed") && !before.op("wording") && len(before.unknown()) != 1 {
 		return -1
 	}
 	if (mark[0] == "to" || mark[0] == "is") && behind.has(clock) {

@@ -89,8 +89,8 @@ type Ref struct {
 	Last     bool      // the one last spoken of: "it", 刚才那个
 	Rang     bool      // the one that rang last
 	Paused   bool      // the one that is paused
-	Number   int       // in the list as last shown; -1 is the last one of it
-	Words    string    // of its text or name
+	Number   int       // in the list as last shown; -1 is the last one of it. With Last: if nothing was spoken of since
+	Words    string    // of its text or name; beside a Number, which then may be none of the list: "snooze 15"
 	Clock    string    // "the 3pm one": minutes of the day as 15:00
 	Time     string    // the time that it was named by, as it was said
 	From, To time.Time // those that come between: "everything tomorrow"

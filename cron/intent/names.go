@@ -13,12 +13,28 @@ import (
 type Known struct {
 	ID   string
 	Text string // its name and what it says
+	Just Event  // what the bot has told of it right before
 }
+
+// Event is what the bot tells of a reminder.
+type Event string
+
+// The events: without a name, "in an hour" is about what has just rang, and "make it
+// 9:30" about what was just set.
+const (
+	Rang Event = "rang"
+	Set  Event = "set"
+)
 
 // names finds known reminders in a message.
 type names struct {
 	known []Known
 	words []words // of each
+}
+
+// just says that the bot has just told this of one.
+func (n *names) just(e Event) bool {
+	return slices.ContainsFunc(n.known, func(k Known) bool { return k.Just == e })
 }
 
 // words are those of a reminder, and its characters in rows.

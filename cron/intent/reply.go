@@ -26,8 +26,13 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		return Intent{}, false
 	}
 	made := Intent{Kind: Create, Text: in.Text, Timer: in.Timer, Nag: in.Nag}
+	if in.Question.Missing == MissText && OnlyTime(answer, c) { // "actually at 6"
+		made.Kind, made.Question = Ask, in.Question
+		made.Time = "remind me " + clocked(Core(answer))
+		return made, true
+	}
 	if in.Question.Missing == MissText {
-		if kind := Read(answer, c).Kind; kind != None || t.At("shrug", 0) > 0 {
+		if kind := Read(answer, c).Kind; kind != None || t.At("shrug", 0) > 0 || t.Across(0, len(t.Tokens), "polite", "zh-polite", "particle") {
 			return Intent{}, false
 		}
 		made.Times, made.Text = in.Times, text(answer)
@@ -42,12 +47,60 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		return made, true
 	}
 	core := Core(answer)
-	all, err := when.FindAll(core, c.Now, c.Zone)
+	all, err := when.FindAll(clocked(core), c.Now, c.Zone)
 	if err != nil || all[0].Rest != "" && made.Text != "" && !strings.Contains(said, all[0].Rest) {
 		return Intent{}, false
 	}
 	made.Times, made.Text = all, cmp.Or(made.Text, all[0].Rest)
 	return complete(made), true
+}
+
+// Answered is what an answer says that neither a time nor a name is in: "yes",
+// "no", "drop" it, "none" or "all" of what is offered, "any" of it, or "unsure".
+func Answered(answer string) string {
+	for _, said := range []string{answer, Core(answer)} {
+		t := theGrammar().Read(strings.Trim(said, " .,!~…，。！"))
+		switch v, j := t.Match("answer", 0); {
+		case j == 0 || j < len(t.Tokens):
+		case strings.ContainsAny(answer, "?？"): // "both?"
+			return "unsure"
+		default:
+			return v.(string)
+		}
+	}
+	return ""
+}
+
+// Place is which one of several an answer means by its place: "2", "the second one",
+// 第二个; -1 is the last. 0 when it names none.
+func Place(answer string) int {
+	for _, said := range []string{answer, Core(answer)} {
+		t := theGrammar().Read(strings.Trim(said, "# ."))
+		if v, j := t.Match("choice", 0); j == len(t.Tokens) {
+			n, _ := v.(int)
+			return n
+		}
+	}
+	return 0
+}
+
+// Pointed reads an answer that says which of the reminders are meant, of c.Known:
+// "the 6pm one", "1 and 3", "not mum", 除了健身.
+func Pointed(answer string, c Context) (Intent, bool) {
+	s := newSense(theGrammar().Read(Core(answer)), c, false)
+	all := s.all()
+	if len(s.Tokens) == 0 || all.has("op") || all.has(remind) || all.has("to") || len(all.unknown()) > 0 {
+		return Intent{}, false
+	}
+	in, ok := all.aim(Intent{Kind: Change}, all)
+	denied := all.has("not")
+	for i, m := range s.marks {
+		denied = denied && (m.kind != name || all.before(i) == "not")
+	}
+	if refs, _ := all.refs(); denied {
+		in = Intent{Kind: Change, Ref: Ref{All: true}, But: refs}
+	}
+	return in, ok && in.Ref != Ref{Last: true}
 }
 
 // restated is a request for what is known once an answer has several meanings
@@ -105,6 +158,14 @@ func Core(answer string) string {
 	return t.Cut(i, j)
 }
 
+// clocked is an answer that may be a bare number, as a time.
+func clocked(core string) string {
+	if t := theGrammar().Read(core); t.At("bare-place", 0) == len(t.Tokens) {
+		return "at " + core
+	}
+	return core
+}
+
 // OnlyTime says that an answer is a time, or a part of one, and nothing else.
 func OnlyTime(answer string, c Context) bool {
 	core := Core(answer)
@@ -114,6 +175,9 @@ func OnlyTime(answer string, c Context) bool {
 	}
 	if t.At("half", 0) > 0 || monthOf(core, c) > 0 {
 		return true
+	}
+	if core != answer { // "make it 6"
+		core = clocked(core)
 	}
 	_, err := when.Parse(core, c.Now, c.Zone)
 	_, unsure := errors.AsType[*when.Ambiguous](err)

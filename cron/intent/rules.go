@@ -146,9 +146,21 @@ func (s some) find(a selector) int {
 
 // facts are what the rules cannot say.
 var facts = map[string]condition{
+	"rang": func(s some) bool { return s.names.just(Rang) },
+	"set":  func(s some) bool { return s.names.just(Set) },
+	"bare": some.bare,
+	"two-changes": func(s some) bool { // cancel the gym and pause the rent
+		done := map[string]bool{}
+		for i, m := range s.marks {
+			if kind, _ := s.next(i); (kind == name || kind == place) && selected("op:remove,pause,resume,skip,snooze,move,later,earlier,run,repeat,once").means(s, m) {
+				done[m.arg] = true
+			}
+		}
+		return len(done) > 1
+	},
 	"asked":       func(s some) bool { return s.asked },
 	"question":    func(s some) bool { return s.asks },
-	"next-one":    func(s some) bool { return s.At("next-one", 0) >= len(s.Tokens)-1 },
+	"next-one":    func(s some) bool { return s.At("next-one", 0) >= max(1, len(s.Tokens)-1) },
 	"one-unknown": func(s some) bool { return len(s.unknown()) == 1 },
 	"one":         func(s some) bool { return s.one() != "" },
 	"time":        func(s some) bool { return s.target() != "" },
@@ -175,7 +187,15 @@ var facts = map[string]condition{
 	"colon-time": func(s some) bool { // gym: 8am
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == stop && m.arg == ":" && s.At("run", m.to) > 0 })
 	},
-	"whether": some.whether,
+	"whether":   some.whether,
+	"no-change": func(s some) bool { return s.At("no-change", 0) > 0 },
+	"let-be":    func(s some) bool { return s.At("let-be", 0) > 0 },
+	"alone":     func(s some) bool { return s.alone() },
+	"not-把": func(s some) bool { // 先别把健身改到周五
+		return slices.ContainsFunc(s.marks, func(m mark) bool {
+			return (m.kind == "not" || m.kind == "op") && s.Is(m.to-1, "别", "要", "用", "必") && s.At("把", m.to) > 0
+		})
+	},
 	"telling": func(s some) bool { return s.has(length, "again") && s.all().telling() },
 	"always": func(s some) bool { // 以后每周五
 		return slices.ContainsFunc(s.marks, func(m mark) bool {
@@ -195,6 +215,26 @@ var facts = map[string]condition{
 	"corrects": func(s some) bool { return s.all().has("correct") },
 	"han":      func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
 	"brief":    func(s some) bool { return len(s.clauses()) < 3 },
+}
+
+// bare says that nothing is said but a time, and that it corrects one or puts
+// off: "no, tomorrow", "not now, in an hour".
+func (s some) bare() bool {
+	around := []string{"amend", "amend-end", "put-off", "polite", "zh-polite", "particle", "mark"}
+	if s.At("no-correction", 0) > 0 || s.asks && s.First(0, len(s.Tokens), "amend", "amend-end", "put-off") < 0 {
+		return false // "also friday", "tomorrow?"
+	}
+	for i := 0; i < len(s.Tokens); {
+		k := slices.IndexFunc(s.marks, func(m mark) bool {
+			return m.from == i && slices.Contains([]string{clock, length, "dir", "busy"}, m.kind)
+		})
+		if k >= 0 {
+			i = s.marks[k].to
+		} else if i = s.Longest(i, around...); i == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // starts says that a category stands where a mark begins.

@@ -69,7 +69,7 @@ func (s *sense) label(asks bool) {
 		m := s.mark(i, told, asks)
 		s.marks, i = append(s.marks, m), m.to
 	}
-	if len(s.marks) > 1 && s.marks[0].kind == "it" && s.marks[1].kind == stop {
+	if len(s.marks) > 1 && s.marks[0].kind == "it" && s.marks[0].to < 3 && s.marks[1].kind == stop {
 		s.marks[0].kind = fill // 那个，…
 	}
 }
@@ -127,6 +127,7 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") && s.At("午", k+1) != time {
 			time = k
 		}
+		time = s.upToIt(i, time)
 	}
 	if s.At("sign", i) == 0 {
 		add(mark{kind: clock}, time) // "to noon", whatever is called so
@@ -136,13 +137,17 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	if len(m.of) > 0 {
 		add(mark{kind: name, value: m}, m.to)
 	}
-	match(place, "place")
+	if k := s.At("place", i); !s.Is(k-1, ":") || !s.Close(k) { // sorry, 9:30
+		match(place, "place")
+	}
 	if !asks && (s.all().only([]string{stop, "it"}) || last.kind == "op") && s.At("moment", s.At("号", i)) == 0 {
 		match(place, "号") // 删掉4号, and not a date
 	}
 	match("", "sign")
 	match(remind, "remind")
-	add(mark{kind: remind, arg: "order"}, s.order(i))
+	if len(m.of) == 0 { // "the run reminder" is that of a run
+		add(mark{kind: remind, arg: "order"}, s.order(i))
+	}
 	add(mark{kind: clock}, time)
 	match(length, "span")
 	add(mark{kind: clock}, s.upToIt(i, s.Longest(i, "moment", "days")))
@@ -153,10 +158,12 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	return all
 }
 
-// upToIt is where a time ends that goes on behind 那个: 明早那个和周五那个.
+// upToIt is where a time ends that goes on behind 那个, 明早那个和周五那个, or takes
+// the place of one that is denied: "not today, tomorrow".
 func (s *sense) upToIt(i, end int) int {
+	denied := len(s.marks) > 0 && s.marks[len(s.marks)-1].kind == "not"
 	for k := i + 1; k < end; k++ {
-		if s.Is(k, "那") && s.Is(k+1, "个", "条") {
+		if denied && s.Is(k, ",") || s.Is(k, "那") && s.Is(k+1, "个", "条") {
 			return k
 		}
 	}

@@ -22,8 +22,11 @@ func (g group) corrected(o group) group {
 // 5, no, make that 6", 十分钟后，算了，二十.
 func (s *sentence) renumbered(g group, i int) (group, bool) {
 	j := s.At("correction", i)
+	if j == 0 || j == len(s.Tokens) {
+		return g, false
+	}
 	n, end := s.quantity(j)
-	if _, whole := s.run(j); j == 0 || end == 0 || whole || i > g.to && !s.ending(end) {
+	if _, whole := s.run(j); end == 0 || whole || i > g.to && !s.ending(end) {
 		return g, false
 	}
 	for k, p := range slices.Backward(g.pieces) {
