@@ -18,6 +18,7 @@ const (
 	yes       = "yes|y|yes please|yeah|yep|sure|ok|okay|do it|go ahead|confirm|好|好的|是|是的|对|嗯|确定|确认|可以|行|没错|删吧|要"
 	no        = "no|n|nope|dont|no thanks|不|不是|否|不要|不用|不行|别"
 	neverMind = "undo|撤销|撤回|never mind|nevermind|forget it|cancel|stop|leave it|nothing|none|no|nope|算了|不用了|取消|不要了|没事|没事了|不了|不用|不"
+	more      = "more|more please|show more|show me more|the rest|show the rest|show me the rest|next page|and the rest|what else|continue the list|更多|还有呢|下一页|显示更多|看更多|其余的|剩下的|剩下的呢|还有哪些|后面的|继续列"
 	ordinals  = "first|1st|one|第一|一|头一;second|2nd|two|第二|二|两;third|3rd|three|第三|三;fourth|4th|four|第四|四;fifth|5th|five|第五|五;sixth|6th|six|第六|六;seventh|7th|seven|第七|七;eighth|8th|eight|第八|八;ninth|9th|nine|第九|九;tenth|10th|ten|第十|十"
 )
 
@@ -80,6 +81,11 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 			return d.choose(ctx, w, q, i, seed)
 		}
 	}
+	if oneOf(fold(m.Text), more) && !m.Answer {
+		if said, there, err := d.more(ctx, w); there || err != nil {
+			return nil, said, err
+		}
+	}
 	m = w.forWhom(m)
 	var failed error
 	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
@@ -127,7 +133,7 @@ func (d *Desk) understood(w Who, q *question, m Message, c intent.Context) (inte
 	if !early {
 		in = d.words.read(m.Text, c)
 	}
-	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
+	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask || in.Kind == intent.Create && q.Intent.Op == edit) {
 		if reply, answers := d.reply(w, q, m, c); answers {
 			if m.Reply = ""; reply.Kind == intent.Ask && reply.Time != "" {
 				m.Text, reply.Time = reply.Time, ""
@@ -184,6 +190,9 @@ func (q *question) changes() string {
 
 // reply reads a free answer.
 func (d *Desk) reply(w Who, q *question, m Message, c intent.Context) (intent.Intent, bool) {
+	if q.Intent.Op == edit {
+		return q.edited(m.Text, c)
+	}
 	if q.Job != "" {
 		in, said := q.Intent, intent.Core(m.Text)
 		in.Ref, in.Time = intent.Ref{Words: q.Job}, said

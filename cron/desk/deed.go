@@ -172,6 +172,10 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if in.Op == intent.Move && in.Time == "" && in.Shift == (when.Span{}) && len(found) == 1 {
 		return nil, d.otherTime(ctx, w.Who, found[0].ID)
 	}
+	if in.Op == intent.Move && !slices.ContainsFunc(found, single) && when.IsEnd(in.Time) {
+		in.Op = intent.End
+		w.in.Op = in.Op
+	}
 	changed := &deed{Op: in.Op, Seed: seed}
 	for _, j := range found {
 		steps, err := d.steps(w, j, rang)
@@ -186,7 +190,7 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(changed.Steps) == 1 && changed.Steps[0].Do == string(intent.Remove) {
 		changed.Op = intent.Remove
 	}
-	if asks := in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); len(found) > 1 && asks && in.Op != intent.Done {
+	if asks := in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); (len(found) > 1 || w.m.Command && in.Ref.All) && asks && in.Op != intent.Done {
 		return nil, d.sure(w.Who, changed, found)
 	}
 	return changed, nil

@@ -74,10 +74,12 @@ func remember[T any](ctx context.Context, t kv.Table, key string, ttl time.Durat
 	return now, nil
 }
 
-// shown is the list that numbers mean.
+// shown is the list that numbers mean, also those of it that were left out.
 type shown struct {
-	IDs []string
-	At  time.Time
+	IDs  []string
+	At   time.Time
+	More int       `json:",omitempty"` // how many at its end were left out
+	From time.Time `json:",omitzero"`  // they come after it
 }
 
 // change is what undo takes back.

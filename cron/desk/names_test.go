@@ -120,7 +120,7 @@ func TestNumbers(t *testing.T) {
 		for i := range 18 {
 			w.do(t, intent.Intent{Kind: intent.Create, Text: fmt.Sprint("n", i), Times: []when.Phrase{{At: w.now.AddDate(1, 0, i), Zone: w.ann.Zone}}}, desk.Message{})
 		}
-		if list := w.list(t, w.ann); !strings.HasSuffix(list, w.say("\n… and 4 more", "\n……还有 4 个")) || strings.Count(list, "\n") != 20 {
+		if list := w.list(t, w.ann); !strings.HasSuffix(list, w.say("\n… and 4 more of 24; say “more”", "\n……还有 4 个（共 24 个），说“更多”")) || strings.Count(list, "\n") != 20 {
 			t.Errorf("the list says %s", list)
 		}
 		// What comes in between does not move the numbers.
@@ -129,11 +129,11 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("3 is %+v", said)
 		}
 		before := w.seen(t)
-		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 3}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Number 3 is not there. Which one?\n1. ", "没有第 3 个。是哪一个？\n1. ")) {
+		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 3}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Number 3 is not there. Which one? These are the next 20", "没有第 3 个。是哪一个？下面是最近的 20 个")) {
 			t.Errorf("3 again: %+v", said)
 		}
 		w.now = w.now.Add(30 * time.Minute)
-		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 1}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Which one?\n1. ", "是哪一个？\n1. ")) {
+		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 1}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Which one? These are the next 20, or one of the other 4", "是哪一个？下面是最近的 20 个；另外 4 个")) {
 			t.Errorf("an old number: %+v", said)
 		}
 		if got := difference(before, w.seen(t)); len(got) != 3 || !strings.Contains(got[2], "hidden") { // "first" is over

@@ -160,7 +160,7 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	case len(found) > 1 && !ref.All:
 		found = likely(in.Op, found, rang, now)
 	case len(found) == 0 && !named && len(jobs) > 0 && reply == "":
-		return nil, nil, d.which(w, jobs)
+		return nil, nil, d.which(w, likely(in.Op, jobs, rang, now))
 	case len(found) == 0:
 		return nil, nil, w.unknown(ref.Words, jobs)
 	}
@@ -306,7 +306,7 @@ func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, 
 		return nil, &Refusal{Kind: Unknown, Text: w.pick("nothing has come of late that could be done", "最近没有响过的提醒")}
 	}
 	last, err := recall[string](ctx, d.memory, w.room("last", w.person()))
-	if err != nil {
+	if err != nil || w.m.Command && !w.in.Ref.Last { // a command that names none
 		return nil, err
 	}
 	if found := withID(pool, last); len(found) > 0 {

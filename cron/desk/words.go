@@ -156,6 +156,7 @@ func heads() map[intent.Op]when.Text {
 		"this":        {English: "OK, only the next time, %s: %s", Chinese: "好的，只改这一次，%s：%s"},
 		intent.Move:   {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
 		intent.Repeat: {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
+		intent.End:    {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
 		intent.Once:   {English: "OK, only once now, %s: %s", Chinese: "好的，只提醒一次，%s：%s"},
 		intent.Text:   {English: "OK, %s: %s", Chinese: "好的，%s提醒你：%s"},
 		intent.Rename: {English: "OK, %s: %s", Chinese: "好的，%s提醒你：%s"},
@@ -250,7 +251,7 @@ func (w Who) dashed(count int, line func(i int) string) (text string) {
 
 // offers are the buttons under one job.
 func (w Who) offers(j cron.Job) [][]Button {
-	return [][]Button{{button(w.pick("Cancel", "取消"), press{Do: string(intent.Remove), ID: j.ID}), button(w.pick("Other time", "改时间"), press{Do: "edit", ID: j.ID})}}
+	return [][]Button{{button(w.pick("Cancel", "取消"), press{Do: string(intent.Remove), ID: j.ID}), button(w.pick("Other time", "改时间"), press{Do: "time", ID: j.ID})}}
 }
 
 // sentence says what became of one job.

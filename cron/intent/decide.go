@@ -85,6 +85,10 @@ func (s some) wish(all some) (Intent, bool) {
 		var lead int
 		in.Text, lead = s.text()
 		return s.part(0, lead).aim(in, all)
+	case End:
+		from, to, _ := s.end()
+		in.Time = s.Cut(from, to)
+		return s.besides(from, to).aim(in, all.besides(from, to))
 	case Move:
 		in.Time, in.Op = s.target(), s.moving()
 	case Snooze:

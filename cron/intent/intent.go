@@ -39,12 +39,13 @@ const (
 	Done   Op = "done"   // what rang is done
 	Undo   Op = "undo"   // the last change is taken back
 	Run    Op = "run"    // one delivery now
-	End    Op = "end"    // a last day
+	End    Op = "end"    // what repeats gets an end: Time, as [when.ParseEnd] reads it
 )
 
 // What a Query asks for.
 const (
 	AskList   = "list"   // all, or those of From to To
+	AskMore   = "more"   // what the list last shown had no room for
 	AskNext   = "next"   // the next one
 	AskMissed = "missed" // what came late or not at all
 	AskLeft   = "left"   // how long until the one that is meant

@@ -176,6 +176,7 @@ var facts = map[string]condition{
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == stop && m.arg == ":" && s.At("run", m.to) > 0 })
 	},
 	"whether": some.whether,
+	"ended":   some.ends,
 	"telling": func(s some) bool { return s.has(length, "again") && s.all().telling() },
 	"always": func(s some) bool { // 以后每周五
 		return slices.ContainsFunc(s.marks, func(m mark) bool {
