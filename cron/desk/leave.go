@@ -123,16 +123,22 @@ func (d *Desk) ending(w wish, j cron.Job) ([]step, error) {
 	for t, n := next(j, now), 0; n < end.Count && !t.IsZero(); t, n = next(j, t), n+1 { // what is left out does not count
 		end.Until = t
 	}
-	if first := next(j, now); first.IsZero() || first.After(end.Until) {
+	if first := next(j, now); first.IsZero() || !end.Until.IsZero() && first.After(end.Until) {
 		q := &question{Prompt: fmt.Sprintf(w.pick("“%s” does not come any more until then. Shall I remove it?", "“%s”到那时不会再响了，要删除吗？"), thing(j))}
 		q.Choices = w.yesNo(w.pick("Yes", "删除"), &deed{Op: intent.Remove, Steps: []step{{Do: string(intent.Remove), ID: j.ID}}})
 		return nil, q
 	}
-	s, err := until(j, calendar.Wall(end.Until.In(zone)), now)
+	var last time.Time // by the wall clock
+	if !end.Until.IsZero() {
+		last = calendar.Wall(end.Until.In(zone))
+	} else if !strings.Contains(j.Schedule.Rule, "UNTIL=") && !strings.Contains(j.Schedule.Rule, "COUNT=") {
+		return nil, &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("“%s” has no end already", "“%s”本来就没有结束时间"), thing(j))}
+	}
+	s, err := until(j, last, now)
 	return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: s}}}, err
 }
 
-// until is the schedule of a job up to a time by the wall clock.
+// until is the schedule of a job up to a time by the wall clock, zero for ever.
 func until(j cron.Job, end, now time.Time) (cron.Schedule, error) {
 	r, _ := ruled(j, now)
 	if j.Schedule.Every > 0 {
@@ -144,7 +150,9 @@ func until(j cron.Job, end, now time.Time) (cron.Schedule, error) {
 	for i := range r.Parts {
 		r.Parts[i].Until, r.Parts[i].Count = end, 0
 	}
-	r.Extra = slices.DeleteFunc(slices.Clone(r.Extra), end.Before)
+	if !end.IsZero() {
+		r.Extra = slices.DeleteFunc(slices.Clone(r.Extra), end.Before)
+	}
 	made, err := calendar.ParseRule(r.String())
 	if err != nil {
 		return j.Schedule, fmt.Errorf("%w: %w", when.ErrInvalid, err)

@@ -167,17 +167,23 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 		return Said{}, err
 	}
 	coming := slices.DeleteFunc(items(jobs, now), func(it listItem) bool { return it.job.Paused || it.at.IsZero() })
+	var lines []string
 	switch in.What {
+	case intent.AskWatch:
+		return d.watch(ctx, w)
 	case intent.AskMissed:
 		return d.missed(ctx, w.Who, jobs)
 	case intent.AskNext:
 		coming = coming[:min(1, len(coming))]
 	case intent.AskLeft, intent.AskWhen:
 		if in.Ref == (intent.Ref{}) && w.m.Reply == "" && in.What == intent.AskLeft {
-			if timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|计时器") }); len(timers) > 0 {
-				coming = timers
+			timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|计时器") })
+			if len(timers) == 0 {
+				lines = append(lines, w.pick("No timer is running; start one with “timer 25 minutes”.", "没有正在走的倒计时；要开始就说“倒计时25分钟”。"))
 			}
-			coming = coming[:min(1, len(coming))]
+			if coming = coming[:min(1, len(coming))]; len(timers) > 0 || in.Timer {
+				coming = timers[:min(1, len(timers))]
+			}
 			break
 		}
 		found, _, err := d.meant(ctx, w)
@@ -194,7 +200,6 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 	default:
 		return d.listed(ctx, w.Who, in.From, in.To)
 	}
-	var lines []string
 	said := Said{}
 	for _, it := range coming {
 		text := w.item(it, now)

@@ -78,7 +78,7 @@ func TestQueries(t *testing.T) {
 			},
 			{intent.Intent{What: intent.AskList, From: day, To: day.Add(time.Hour)}, "There are no reminders for that time.", "那段时间没有提醒。"},
 			{intent.Intent{What: intent.AskNext}, "{2026-11-25T18:00} – call mum", "{2026-11-25T18:00}：给妈妈打电话"},
-			{intent.Intent{What: intent.AskLeft}, "8 hours left: call mum (18:00)", "还有8小时：给妈妈打电话（18:00）"},
+			{intent.Intent{What: intent.AskLeft}, "No timer is running; start one with “timer 25 minutes”.\n8 hours left: call mum (18:00)", "没有正在走的倒计时；要开始就说“倒计时25分钟”。\n还有8小时：给妈妈打电话（18:00）"},
 			{intent.Intent{What: intent.AskLeft, Ref: intent.Ref{Clock: "21:00"}}, "11 hours left: take my pills (21:00)", "还有11小时：吃药（21:00）"},
 			{intent.Intent{What: intent.AskWhen, Ref: intent.Ref{Number: 5}}, "{2026-11-30T10:00} – team meeting (every Monday at 10:00)", "{2026-11-30T10:00}：周会（每周一 10:00）"},
 			{intent.Intent{What: intent.AskMissed}, "Nothing was missed since yesterday.", "从昨天到现在没有错过的提醒。"},

@@ -98,6 +98,8 @@ func wrongChinese(field string) string {
 		return "这个重复规则没有将来的时间"
 	case "cron":
 		return "cron 表达式不正确：需要 5 个字段（分 时 日 月 星期，0 = 周日），或以秒开头的 6 个字段，例如 30 9 * * 1-5"
+	case "schedule":
+		return "之后不会再来了，请直接删除"
 	case "at":
 		return "时间必须在将来，并且在 100 年以内"
 	case "zone":

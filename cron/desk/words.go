@@ -89,13 +89,18 @@ func (w Who) length(d time.Duration) string {
 	if d >= 2*time.Minute {
 		d = d.Truncate(time.Minute)
 	}
+	return w.parts(d, 2)
+}
+
+// parts says how long something is, in so many of its largest parts.
+func (w Who) parts(d time.Duration, most int) string {
 	var en, zh []string
 	for _, p := range []struct {
 		unit   time.Duration
 		en, zh string
 	}{{24 * time.Hour, "day", "天"}, {time.Hour, "hour", "小时"}, {time.Minute, "minute", "分钟"}, {time.Second, "second", "秒"}} {
 		n := d / p.unit
-		if d -= n * p.unit; n == 0 || len(en) == 2 {
+		if d -= n * p.unit; n == 0 || len(en) == most {
 			continue
 		}
 		if n > 1 {

@@ -17,6 +17,10 @@ func (s some) onDays(in Intent) Intent {
 	if in.Op != Remove && in.Op != Skip {
 		return in
 	}
+	if s.is("ends-when") {
+		in.Op, in.Time = End, s.Source // that is not understood
+		return in
+	}
 	for _, c := range s.clauses() {
 		if !c.has("op") && !c.has("not") && !c.has("no-more") {
 			continue

@@ -114,7 +114,7 @@ func (s some) ask(what string) (Intent, bool) {
 	case AskWhen:
 		return s.aim(in, s)
 	case AskLeft:
-		if s.is("aimed") {
+		if in.Timer = s.At("has-timer", 0) > 0; s.is("aimed") {
 			return s.aim(in, s)
 		}
 	}

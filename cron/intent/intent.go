@@ -50,6 +50,7 @@ const (
 	AskMissed = "missed" // what came late or not at all
 	AskLeft   = "left"   // how long until the one that is meant
 	AskWhen   = "when"   // when the one that is meant comes
+	AskWatch  = "watch"  // what the stopwatch shows, after Watch is done to it
 )
 
 // Intent is what a message wants.
@@ -79,6 +80,7 @@ type Intent struct {
 	// Remove and a Skip it is that of the times which are left out: all that come
 	// in it, and no others.
 	What     string
+	Watch    string // "start", "restart", "stop", or none of them
 	From, To time.Time
 	Question *Question
 }

@@ -177,6 +177,9 @@ var facts = map[string]condition{
 	},
 	"whether": some.whether,
 	"ended":   some.ends,
+	"bound": func(s some) bool {
+		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.At("bounds", m.from) > 0 })
+	},
 	"telling": func(s some) bool { return s.has(length, "again") && s.all().telling() },
 	"always": func(s some) bool { // 以后每周五
 		return slices.ContainsFunc(s.marks, func(m mark) bool {

@@ -10,7 +10,7 @@ import (
 // End is when something ends that repeats already.
 type End struct {
 	Until time.Time // the last moment; zero: after Count
-	Count int
+	Count int       // 0 as well: never
 }
 
 // ends are the categories of such words, the surest first.
@@ -21,8 +21,10 @@ var ends = []string{"last", "last-weak", "last-day"}
 // the least sure only if these do nothing else: "on friday". 0 when none do.
 func EndAt(t *grammar.Text, i int) (to, unsure int) {
 	for n, category := range ends {
-		if k := t.At(category, i); k > to {
-			to, unsure = k, n
+		if v, k := t.Match(category, i); k > to {
+			if to, unsure = k, n; v.(piece).limit != nil && v.(piece).limit.span.Exact > 0 { // 再等45分钟
+				unsure = max(n, 1)
+			}
 		}
 	}
 	return to, unsure
@@ -38,12 +40,15 @@ func IsEnd(text string) bool {
 // ParseEnd reads an end, and nothing else: ErrNone when the text is none.
 func ParseEnd(text string, now time.Time, zone *time.Location) (End, error) {
 	s := newSentence(text, now, zone)
-	to, n := EndAt(s.Text, 0)
+	p, to := piece{}, 0
+	for _, category := range ends {
+		if v, k := s.Match(category, 0); k > to {
+			p, to = v.(piece), k
+		}
+	}
 	if to == 0 || !s.ending(to) {
 		return End{}, ErrNone
 	}
-	v, _ := s.Match(ends[n], 0)
-	p := v.(piece)
 	if err := (pieces{p}).failed(); err != nil {
 		return End{}, err
 	}
