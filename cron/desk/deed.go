@@ -136,6 +136,18 @@ func (d *Desk) rare(found []cron.Job) []cron.Job {
 	return found
 }
 
+// ended is the operation on jobs that may get an end, which may be said as a new
+// time. Of all of them those are meant that repeat.
+func ended(in intent.Intent, found []cron.Job) ([]cron.Job, intent.Op) {
+	if in.Op == intent.Move && !slices.ContainsFunc(found, single) && when.IsEnd(in.Time) {
+		in.Op = intent.End
+	}
+	if repeat := slices.DeleteFunc(slices.Clone(found), single); in.Op == intent.End && in.Ref.All && len(repeat) > 0 {
+		found = repeat
+	}
+	return found, in.Op
+}
+
 // changing decides which jobs are meant, and what becomes of them.
 func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error) {
 	in := w.in
@@ -172,10 +184,8 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if in.Op == intent.Move && in.Time == "" && in.Shift == (when.Span{}) && len(found) == 1 {
 		return nil, d.otherTime(ctx, w.Who, found[0].ID)
 	}
-	if in.Op == intent.Move && !slices.ContainsFunc(found, single) && when.IsEnd(in.Time) {
-		in.Op = intent.End
-		w.in.Op = in.Op
-	}
+	found, w.in.Op = ended(w.in, found)
+	in.Op = w.in.Op
 	changed := &deed{Op: in.Op, Seed: seed}
 	for _, j := range found {
 		steps, err := d.steps(w, j, rang)

@@ -33,6 +33,7 @@ func TestOpEnd(t *testing.T) {
 		"a later end":           {desk.Ask{Schedule: "every day at 9pm until tomorrow"}, "到周五为止", []string{"11-25T21:00", "11-26T21:00", "11-27T21:00"}},
 		"every other friday":    {desk.Ask{Schedule: "every other friday at 9am"}, "再三次", []string{"11-27T09:00", "12-11T09:00", "12-25T09:00"}},
 		"the lunar calendar":    {desk.Ask{Schedule: "每逢初一 09:00"}, "再两次", []string{"12-09T09:00", "01-08T09:00"}},
+		"more than are left":    {desk.Ask{Schedule: "every day at 9pm until tomorrow"}, "3 more times", []string{"11-25T21:00", "11-26T21:00", "11-27T21:00"}},
 		"no end any more":       {desk.Ask{Schedule: "every day at 9pm until tomorrow"}, "forever", []string{"11-25T21:00", "11-26T21:00", "11-27T21:00", "11-28T21:00"}},
 		"永远":                    {desk.Ask{Schedule: "every day at 9pm until tomorrow"}, "不要结束", []string{"11-25T21:00", "11-26T21:00", "11-27T21:00", "11-28T21:00"}},
 		"what does not come on": {desk.Ask{Cron: "0 9 * * 1"}, "until friday", nil},

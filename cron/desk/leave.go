@@ -120,7 +120,13 @@ func (d *Desk) ending(w wish, j cron.Job) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	for t, n := next(j, now), 0; n < end.Count && !t.IsZero(); t, n = next(j, t), n+1 { // what is left out does not count
+	endless, err := until(j, time.Time{}, now)
+	if err != nil {
+		return nil, err
+	}
+	again := j
+	again.Schedule = endless
+	for t, n := next(again, now), 0; n < end.Count && !t.IsZero(); t, n = next(again, t), n+1 { // what is left out does not count
 		end.Until = t
 	}
 	if first := next(j, now); first.IsZero() || !end.Until.IsZero() && first.After(end.Until) {

@@ -82,7 +82,7 @@ func (s some) awhile() (from, to time.Time) {
 func (s some) end() (from, to, unsure int) {
 	for _, m := range s.marks {
 		for i := m.from; i == m.from || m.kind == clock && i < m.to; i++ {
-			if k, n := when.EndAt(s.Text, i); k-i > to-from {
+			if k, n := when.EndAt(s.Text, i); k-i > to-from && !s.Is(i, "by") && !s.Is(i-1, "by") && !s.Is(k, "吗", "么", "没") { // no deadline, no question
 				from, to, unsure = i, k, n
 			}
 		}
