@@ -57,6 +57,9 @@ type Limits struct {
 	// Media is the largest file in bytes that can be sent, by kind; a missing
 	// kind cannot be sent as such and goes as chat.File.
 	Media map[chat.Kind]int64
+	// Mute: no words are shown to whoever presses a button. A notice that has no
+	// message beside it becomes one.
+	Mute bool
 	// Album is how many files one message may carry; 0 and 1: one.
 	Album int
 	// Rate is what the platform allows.

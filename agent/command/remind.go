@@ -20,10 +20,13 @@ type Reminders interface {
 	// the text wants of the reminders; task: what is to be done by the agent.
 	Remind(ctx context.Context, a Asker, text string, task bool) (Reply, error)
 	List(ctx context.Context, a Asker) (Reply, error)
+	// Timed says that a text holds a time, or what may be one.
+	Timed(a Asker, text string) bool
 	// Change does what the verb says to the job that rest means: a number of the
 	// list, an id, or words of its text, with the new time, text or name behind
 	// it. The verbs are "remove", "pause", "resume", "run", "skip", "done", "undo",
-	// "move", "snooze", "rename" and "text"; "export" gives all as a calendar file.
+	// "move", "snooze", "rename", "text" and "clear", which means all; "more" shows the
+	// rest of a list, "when" one of it, and "export" gives all as a calendar file.
 	Change(ctx context.Context, a Asker, verb, rest string) (Reply, error)
 }
 
@@ -54,6 +57,8 @@ func verbs() [][]string {
 		{"list", "ls", "show", "all", "列表", "查看", "全部"},
 		{"add", "new", "create", "添加", "新建", "增加"},
 		{"task", "agent", "任务"},
+		{"clear", "清空"},
+		{"more", "更多", "下一页"},
 		{"remove", "rm", "delete", "del", "cancel", "删除", "取消", "删掉"},
 		{"pause", "stop", "暂停", "停止"},
 		{"resume", "continue", "恢复", "继续"},
@@ -162,9 +167,10 @@ func (s *Set) manage(ctx context.Context, r *request) (string, error) {
 	switch {
 	case verb == "list":
 		return s.listReminders(ctx, r)
-	case verb == "" && nearVerb(word) != "":
-		return fmt.Sprintf(r.pick("I do not know %s. Did you mean `%s`? There are list, add, task, remove, pause, resume, run, skip, done, undo, move, snooze, rename, text and export.",
-			"没有 %s 这个操作。你是想用 `%s` 吗？可用：列表、添加、任务、删除、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容、导出。"), code(cut(word)), nearVerb(word)), nil
+	case verb == "" && isRef(r.args):
+		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), "when", r.args))
+	case verb == "" && (nearVerb(word) != "" || !s.ports.Reminders.Timed(s.asker(r), r.args)):
+		return r.unknownVerb(word), nil
 	case verb != "" && verb != "add" && verb != "task":
 		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), verb, rest))
 	}
@@ -177,6 +183,16 @@ func (s *Set) manage(ctx context.Context, r *request) (string, error) {
 		a.Prefix = r.pick("/cron task", "/定时 任务")
 	}
 	return r.show(s.ports.Reminders.Remind(ctx, a, rest, verb == "task"))
+}
+
+// unknownVerb says which verbs there are, and which one was probably meant.
+func (r *request) unknownVerb(word string) string {
+	meant := ""
+	if near := nearVerb(word); near != "" {
+		meant = fmt.Sprintf(r.pick(" Did you mean `%s`?", "你是想用 `%s` 吗？"), near)
+	}
+	return fmt.Sprintf(r.pick("I do not know %s.%s There are list, more, add, task, remove, clear, pause, resume, run, skip, done, undo, move, snooze, rename, text and export; a new reminder needs a time.",
+		"没有 %s 这个操作。%s可用：列表、更多、添加、任务、删除、清空、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容、导出；新建提醒要写时间。"), code(cut(word)), meant)
 }
 
 func (s *Set) listReminders(ctx context.Context, r *request) (string, error) {

@@ -33,6 +33,10 @@ func (d *diary) List(_ context.Context, a command.Asker) (command.Reply, error) 
 	return d.note(a, "list")
 }
 
+func (d *diary) Timed(_ command.Asker, text string) bool {
+	return strings.ContainsAny(text, "0123456789")
+}
+
 func (d *diary) Change(_ context.Context, a command.Asker, action, ref string) (command.Reply, error) {
 	return d.note(a, "%s %q", action, ref)
 }
@@ -91,6 +95,13 @@ func TestReminders(t *testing.T) {
 		{"/cron remvoe 1", "", "Did you mean `remove`"},
 		{"/cron pasue 1", "", "Did you mean `pause`"},
 		{"/cron lisst", "", "Did you mean `list`"},
+		{"/reminders foo", "", "There are list, more,"},
+		{"/提醒列表 乱写", "", "没有 `乱写` 这个操作。可用：列表、更多"},
+		{"/reminders more", `more ""`, "done"},
+		{"/提醒列表 更多", `more ""`, "done"},
+		{"/reminders 2", `when "2"`, "done"},
+		{"/reminders clear", `clear ""`, "done"},
+		{"/提醒列表 清空", `clear ""`, "done"},
 		{"/cron every weekday at 09:00 x", `remind "every weekday at 09:00 x" task=false`, "done"},
 	} {
 		d.asked = nil

@@ -152,7 +152,7 @@ const (
 // messages a minute in a group.
 func (t *DingTalk) Limits() channels.Limits {
 	l := channels.Limits{
-		Text: maxText, Size: size,
+		Text: maxText, Size: size, Mute: true,
 		Media: map[chat.Kind]int64{
 			chat.Image: 20 * megabyte, chat.Voice: 2 * megabyte, chat.Audio: 2 * megabyte,
 			chat.Video: 20 * megabyte, chat.File: 20 * megabyte,

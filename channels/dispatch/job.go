@@ -164,6 +164,9 @@ func (j *job) answer(ctx context.Context) error {
 // the files as their caption.
 func (j *job) plan(ctx context.Context) error {
 	text := j.out.Text
+	if a := j.out.Answer; a != nil && text == "" && len(j.out.Attachments) == 0 && j.d.limits.Mute {
+		text = a.Notice
+	}
 	files, notes, err := j.files(ctx)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ const (
 // Limits are those of the platform's version 2 API.
 func (q *QQ) Limits() channels.Limits {
 	return channels.Limits{
-		Text: maxText, Parts: maxParts, Size: q.measure,
+		Text: maxText, Parts: maxParts, Size: q.measure, Mute: true,
 		Media: map[chat.Kind]int64{chat.Image: maxImage, chat.Video: maxFile, chat.Voice: maxVoice, chat.File: maxFile},
 		Album: 1,
 		// Bots that are not verified send 30 a minute to groups in all, and as

@@ -15,8 +15,9 @@ import (
 
 // What intent.Answered calls a yes and a no.
 const (
-	yes = "yes"
-	no  = "no"
+	yes  = "yes"
+	no   = "no"
+	more = "more|more please|show more|show me more|the rest|show the rest|show me the rest|next page|and the rest|what else|continue the list|更多|还有呢|下一页|显示更多|看更多|其余的|剩下的|剩下的呢|还有哪些|后面的|继续列"
 )
 
 func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
@@ -74,6 +75,11 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 			return todo, said, err
 		}
 	}
+	if oneOf(fold(m.Text), more) && !m.Answer {
+		if said, there, err := d.more(ctx, w); there || err != nil {
+			return nil, said, err
+		}
+	}
 	m = w.forWhom(m)
 	var failed error
 	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
@@ -124,7 +130,7 @@ func (d *Desk) understood(w Who, q *question, m Message, c intent.Context) (inte
 	if !early {
 		in = d.words.read(m.Text, c)
 	}
-	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask) {
+	if q != nil && (in.Kind == intent.None || in.Kind == intent.Ask || in.Kind == intent.Create && q.Intent.Op == edit) {
 		if reply, answers := d.reply(w, q, m, c); answers {
 			if m.Reply = ""; reply.Kind == intent.Ask && reply.Time != "" {
 				m.Text, reply.Time = reply.Time, ""
@@ -181,6 +187,9 @@ func (q *question) changes() string {
 
 // reply reads a free answer.
 func (d *Desk) reply(w Who, q *question, m Message, c intent.Context) (intent.Intent, bool) {
+	if q.Intent.Op == edit {
+		return q.edited(m.Text, c)
+	}
 	if q.Job != "" {
 		in, said := q.Intent, intent.Core(m.Text)
 		in.Ref, in.Time = intent.Ref{Words: q.Job}, said

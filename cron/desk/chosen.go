@@ -24,7 +24,7 @@ func (d *Desk) answer(ctx context.Context, w wish, q *question, seed string) (to
 	kind := intent.Answered(w.m.Text)
 	ids, makes := q.jobs(), len(q.times()) > 1 && q.Choices[0].Deed.Op == ""
 	switch {
-	case kind == "":
+	case kind == "", kind == yes && w.m.Answer && len(q.Choices) == 0:
 		return nil, Said{}, false, nil
 	case kind == "all" && len(ids) > 1:
 		todo, said, err = d.chosen(ctx, w.Who, q, ids, seed)

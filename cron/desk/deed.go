@@ -137,6 +137,18 @@ func (d *Desk) rare(found []cron.Job) []cron.Job {
 	return found
 }
 
+// ended is the operation on jobs that may get an end, which may be said as a new
+// time. Of all of them those are meant that repeat.
+func ended(in intent.Intent, found []cron.Job) ([]cron.Job, intent.Op) {
+	if in.Op == intent.Move && !slices.ContainsFunc(found, single) && when.IsEnd(in.Time) {
+		in.Op = intent.End
+	}
+	if repeat := slices.DeleteFunc(slices.Clone(found), single); in.Op == intent.End && in.Ref.All && len(repeat) > 0 {
+		found = repeat
+	}
+	return found, in.Op
+}
+
 // changing decides which jobs are meant, and what becomes of them.
 func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error) {
 	in := w.in
@@ -176,6 +188,8 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if in.Op == intent.Move && in.Time == "" && in.Shift == (when.Span{}) && len(found) == 1 {
 		return nil, d.otherTime(ctx, w.Who, found[0].ID)
 	}
+	found, w.in.Op = ended(w.in, found)
+	in.Op = w.in.Op
 	changed := &deed{Op: in.Op, Seed: seed}
 	for _, j := range found {
 		steps, err := d.steps(w, j, rang)
@@ -190,7 +204,7 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(changed.Steps) == 1 && changed.Steps[0].Do == string(intent.Remove) {
 		changed.Op = intent.Remove
 	}
-	if asks := in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); len(found) > 1 && asks && in.Op != intent.Done {
+	if asks := in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); (len(found) > 1 || w.m.Command && in.Ref.All) && asks && in.Op != intent.Done {
 		return nil, d.sure(w.Who, changed, found)
 	}
 	return changed, nil

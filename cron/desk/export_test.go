@@ -35,5 +35,5 @@ func NewWith(jobs *cron.Store, memory kv.Table, r *Reader) *Desk {
 
 // Showed makes the jobs the list last shown.
 func (d *Desk) Showed(ctx context.Context, w Who, ids ...string) error {
-	return d.showed(ctx, w, ids)
+	return d.showed(ctx, w, shown{IDs: ids, At: d.jobs.Now()})
 }

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,6 +105,65 @@ func without(j cron.Job, out []time.Time, now time.Time) (cron.Schedule, bool) {
 		return j.Schedule, false
 	}
 	return cron.Schedule{Rule: made.String(), Zone: j.Schedule.Zone}, true
+}
+
+// ending gives what repeats an end.
+func (d *Desk) ending(w wish, j cron.Job) ([]step, error) {
+	now, zone := d.jobs.Now(), zoneOf(j.Schedule)
+	end, err := when.ParseEnd(w.in.Time, now, zone)
+	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
+		return nil, &Refusal{Kind: Unsure, Text: a.Question.In(w.Lang), Err: err}
+	}
+	if err == nil && single(j) {
+		err = &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("“%s” comes only once and has no end; say when it shall come, or cancel it", "“%s”只提醒一次，没有结束时间；可以改时间或取消"), thing(j))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	endless, err := until(j, time.Time{}, now)
+	if err != nil {
+		return nil, err
+	}
+	again := j
+	again.Schedule = endless
+	for t, n := next(again, now), 0; n < end.Count && !t.IsZero(); t, n = next(again, t), n+1 { // what is left out does not count
+		end.Until = t
+	}
+	if first := next(j, now); first.IsZero() || !end.Until.IsZero() && first.After(end.Until) {
+		q := &question{Prompt: fmt.Sprintf(w.pick("“%s” does not come any more until then. Shall I remove it?", "“%s”到那时不会再响了，要删除吗？"), thing(j))}
+		q.Choices = w.yesNo(w.pick("Yes", "删除"), &deed{Op: intent.Remove, Steps: []step{{Do: string(intent.Remove), ID: j.ID}}})
+		return nil, q
+	}
+	var last time.Time // by the wall clock
+	if !end.Until.IsZero() {
+		last = calendar.Wall(end.Until.In(zone))
+	} else if !strings.Contains(j.Schedule.Rule, "UNTIL=") && !strings.Contains(j.Schedule.Rule, "COUNT=") {
+		return nil, &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("“%s” has no end already", "“%s”本来就没有结束时间"), thing(j))}
+	}
+	s, err := until(j, last, now)
+	return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: s}}}, err
+}
+
+// until is the schedule of a job up to a time by the wall clock, zero for ever.
+func until(j cron.Job, end, now time.Time) (cron.Schedule, error) {
+	r, _ := ruled(j, now)
+	if j.Schedule.Every > 0 {
+		r = &calendar.Rule{Start: calendar.Wall(next(j, now)), Parts: []calendar.Part{calendar.Every(j.Schedule.Every)}}
+	} else if r == nil {
+		return j.Schedule, fmt.Errorf("%w: rule", when.ErrInvalid)
+	}
+	r.Parts = slices.Clone(r.Parts)
+	for i := range r.Parts {
+		r.Parts[i].Until, r.Parts[i].Count = end, 0
+	}
+	if !end.IsZero() {
+		r.Extra = slices.DeleteFunc(slices.Clone(r.Extra), end.Before)
+	}
+	made, err := calendar.ParseRule(r.String())
+	if err != nil {
+		return j.Schedule, fmt.Errorf("%w: %w", when.ErrInvalid, err)
+	}
+	return cron.Schedule{Rule: made.String(), Zone: j.Schedule.Zone}, nil
 }
 
 // ruled is the schedule of a job as a rule, if it can be one.

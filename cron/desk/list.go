@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,8 +52,9 @@ func (d *Desk) listed(ctx context.Context, w Who, from, to time.Time) (Said, err
 	if err != nil {
 		return Said{}, err
 	}
-	list, note := items(jobs, d.jobs.Now()), ""
+	list, note, after := items(jobs, d.jobs.Now()), "", time.Time{}
 	if !from.IsZero() {
+		after = from.Add(-time.Second)
 		list = between(jobs, from, to, d.jobs.Now())
 	} else if damaged != "" {
 		note = "\n\n" + w.pick("⚠️ Some entries are damaged and are left alone: ", "⚠️ 有损坏的记录，未作改动：") + damaged
@@ -62,47 +64,81 @@ func (d *Desk) listed(ctx context.Context, w Who, from, to time.Time) (Said, err
 	} else if len(list) == 0 {
 		return Said{Text: w.pick("There are no reminders for that time.", "那段时间没有提醒。")}, nil
 	}
-	return d.show(ctx, w, list, note)
+	return d.show(ctx, w, list, shown{From: after}, note)
 }
 
-// show words a list, and remembers it for numbers.
-func (d *Desk) show(ctx context.Context, w Who, list []listItem, note string) (Said, error) {
-	more := len(list) - maxListed
-	list = list[:min(len(list), maxListed)]
-	now := d.jobs.Now()
-	var ids, lines []string
+// more shows what the list last shown had no room for; the numbers go on. False
+// when there is no such list.
+func (d *Desk) more(ctx context.Context, w Who) (Said, bool, error) {
+	seen, err := recall[shown](ctx, d.memory, w.room("shown"))
+	if err != nil || seen.More <= 0 || d.jobs.Now().Sub(seen.At) > shownFor {
+		return Said{}, false, err
+	}
+	jobs, _, err := d.here(ctx, w)
+	var list []listItem
+	for _, id := range seen.IDs[len(seen.IDs)-seen.More:] {
+		it := listItem{job: cron.Job{ID: id}}
+		if found := withID(jobs, id); len(found) > 0 {
+			it = listItem{found[0], next(found[0], cmp.Or(seen.From, d.jobs.Now()))}
+		}
+		list = append(list, it)
+	}
+	if err != nil {
+		return Said{}, true, err
+	}
+	said, err := d.show(ctx, w, list, seen, "")
+	return said, true, err
+}
+
+// show words a list, or more of the one that was seen, and remembers it for
+// numbers.
+func (d *Desk) show(ctx context.Context, w Who, list []listItem, seen shown, note string) (Said, error) {
+	first, now, fresh := len(seen.IDs)-seen.More, d.jobs.Now(), seen.More == 0
+	var lines []string
 	said := Said{}
 	for i, it := range list {
-		lines = append(lines, fmt.Sprintf("%d. %s", i+1, w.item(it, now)))
-		ids = append(ids, it.job.ID)
-		said.Jobs = append(said.Jobs, it.job)
+		if fresh {
+			seen.IDs = append(seen.IDs, it.job.ID)
+		}
+		if i < maxListed && it.job.Message != "" { // else it is gone since
+			lines = append(lines, fmt.Sprintf("%d. %s", first+i+1, w.item(it, now)))
+			said.Jobs = append(said.Jobs, it.job)
+		}
 	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf(w.pick("… and %d more", "……还有 %d 个"), more))
+	if seen.At, seen.More = now, max(0, len(list)-maxListed); seen.More > 0 {
+		lines = append(lines, fmt.Sprintf(w.pick("… and %d more of %d; say “more”", "……还有 %d 个（共 %d 个），说“更多”"), seen.More, len(seen.IDs)))
+		said.Buttons = [][]Button{{button(w.pick("More", "更多"), press{Do: intent.AskMore, ID: intent.AskMore})}}
 	}
 	said.Text = strings.Join(lines, "\n") + note
-	if err := d.showed(ctx, w, ids); err != nil {
+	if err := d.showed(ctx, w, seen); err != nil {
 		return Said{}, err
 	}
-	if len(list) > 1 || more > 0 {
+	if len(seen.IDs) > 1 {
 		return said, nil
 	}
 	j := list[0].job
-	if w.may(j) {
-		said.Buttons = w.offers(j)
-		flip := button(w.pick("Pause", "暂停"), press{Do: string(intent.Pause), ID: j.ID})
-		if j.Paused {
-			flip = button(w.pick("Resume", "恢复"), press{Do: string(intent.Resume), ID: j.ID})
-		}
-		said.Buttons[0] = append(said.Buttons[0], flip)
-	}
+	said.Buttons = w.alone(j)
 	return said, d.spoken(ctx, w, "", j.ID)
 }
 
 // showed makes jobs the list that numbers mean.
-func (d *Desk) showed(ctx context.Context, w Who, ids []string) error {
-	_, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = shown{IDs: ids, At: d.jobs.Now()} })
+func (d *Desk) showed(ctx context.Context, w Who, seen shown) error {
+	_, err := remember(ctx, d.memory, w.room("shown"), answeredFor, func(old *shown) { *old = seen })
 	return err
+}
+
+// alone are the buttons under one job that is shown.
+func (w Who) alone(j cron.Job) [][]Button {
+	if !w.may(j) {
+		return nil
+	}
+	rows := w.offers(j)
+	flip := button(w.pick("Pause", "暂停"), press{Do: string(intent.Pause), ID: j.ID})
+	if j.Paused {
+		flip = button(w.pick("Resume", "恢复"), press{Do: string(intent.Resume), ID: j.ID})
+	}
+	rows[0] = append(rows[0], flip)
+	return rows
 }
 
 // item is one line of a list.
@@ -137,17 +173,23 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 		return Said{}, err
 	}
 	coming := slices.DeleteFunc(items(jobs, now), func(it listItem) bool { return it.job.Paused || it.at.IsZero() })
+	var lines []string
 	switch in.What {
+	case intent.AskWatch:
+		return d.watch(ctx, w)
 	case intent.AskMissed:
 		return d.missed(ctx, w.Who, jobs)
 	case intent.AskNext:
 		coming = coming[:min(1, len(coming))]
 	case intent.AskLeft, intent.AskWhen:
 		if in.Ref == (intent.Ref{}) && w.m.Reply == "" && in.What == intent.AskLeft {
-			if timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|计时器") }); len(timers) > 0 {
-				coming = timers
+			timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|计时器") })
+			if len(timers) == 0 {
+				lines = append(lines, w.pick("No timer is running; start one with “timer 25 minutes”.", "没有正在走的倒计时；要开始就说“倒计时25分钟”。"))
 			}
-			coming = coming[:min(1, len(coming))]
+			if coming = coming[:min(1, len(coming))]; len(timers) > 0 || in.Timer {
+				coming = timers[:min(1, len(timers))]
+			}
 			break
 		}
 		found, _, err := d.meant(ctx, w)
@@ -155,10 +197,15 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 			return Said{}, err
 		}
 		coming = items(found, now)
+	case intent.AskMore:
+		said, there, err := d.more(ctx, w.Who)
+		if err == nil && !there {
+			return d.listed(ctx, w.Who, in.From, in.To)
+		}
+		return said, err
 	default:
 		return d.listed(ctx, w.Who, in.From, in.To)
 	}
-	var lines []string
 	said := Said{}
 	for _, it := range coming {
 		text := w.item(it, now)
@@ -171,7 +218,9 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 		said.Text = w.pick("No reminder is coming.", "没有要来的提醒。")
 	}
 	if len(coming) == 1 {
-		err = d.spoken(ctx, w.Who, "", coming[0].job.ID)
+		if err = d.spoken(ctx, w.Who, "", coming[0].job.ID); in.What == intent.AskWhen {
+			said.Buttons = w.alone(coming[0].job)
+		}
 	}
 	return said, err
 }

@@ -78,10 +78,12 @@ func remember[T any](ctx context.Context, t kv.Table, key string, ttl time.Durat
 	return now, nil
 }
 
-// shown is the list that numbers mean.
+// shown is the list that numbers mean, also those of it that were left out.
 type shown struct {
-	IDs []string
-	At  time.Time
+	IDs  []string
+	At   time.Time
+	More int       `json:",omitempty"` // how many at its end were left out
+	From time.Time `json:",omitzero"`  // they come after it
 }
 
 // change is what undo takes back.
@@ -152,7 +154,7 @@ func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, 
 		return nil, &Refusal{Kind: Unknown, Text: w.pick("nothing has come of late that could be done", "最近没有响过的提醒")}
 	}
 	last, err := d.topic(ctx, w.Who, rang)
-	if err != nil {
+	if err != nil || w.m.Command && !w.in.Ref.Last { // a command that names none
 		return nil, err
 	}
 	var found []cron.Job

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,14 +24,14 @@ func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 		return []step{{Do: string(in.Op), ID: j.ID}}, nil
 	case intent.Text, intent.Rename:
 		if in.Text = strings.TrimSpace(in.Text); in.Text == "" {
-			return nil, &Refusal{Kind: Unsure, Text: w.pick("what shall it say?", "改成什么内容？")}
+			return nil, &Refusal{Kind: Unsure, Text: w.pick("what shall it say? Write the new words behind it, as: 2 buy oat milk", "改成什么内容？请把新内容写在后面，例如：2 买酸奶")}
 		}
 		if in.Op == intent.Rename {
 			return set(cron.Job{Name: in.Text})
 		}
 		return set(cron.Job{Message: in.Text})
 	case intent.End:
-		return nil, &Refusal{Kind: Unsure, Text: w.pick("I cannot give an end to a reminder that there is, and changed nothing; make it anew with its end: every day at 9:00 until friday", "不能给已有的提醒加结束时间，没有做任何更改；请重新设置，例如：每天9点到周五为止")}
+		return d.ending(w, j)
 	case intent.Once:
 		return set(cron.Job{Schedule: cron.Schedule{At: next(j, now), Zone: j.Schedule.Zone}})
 	case intent.Skip:
@@ -48,6 +49,8 @@ func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 		ahead := !next(j, now).IsZero()
 		recent := i >= 0 && (!ahead || j.Nagging != nil || now.Sub(rang[i].Slot) < lately)
 		switch {
+		case in.Op == intent.Snooze && in.Text != "" && in.Time == "" && in.Shift == (when.Span{}):
+			return nil, w.again(j)
 		case in.Op == intent.Snooze && recent, in.Op == intent.Move && recent && !ahead && single(j):
 			return d.snooze(w, j, rang[i].Slot)
 		case in.Op == intent.Move:
@@ -140,8 +143,8 @@ func (d *Desk) reading(w wish, old when.Phrase, slot time.Time, then func(when.P
 }
 
 // copied is a job that comes once, besides another one.
-func (w Who) copied(j cron.Job, p when.Phrase) cron.Job {
-	return cron.Job{Name: j.Name, Message: j.Message, Addr: j.Addr, Maker: j.Maker, Direct: j.Direct, Schedule: w.schedule(p), Mode: j.Mode, Misfire: j.Misfire, For: j.For, Nag: j.Nag}
+func (w wish) copied(j cron.Job, p when.Phrase) cron.Job {
+	return cron.Job{Name: j.Name, Message: cmp.Or(w.in.Text, j.Message), Addr: j.Addr, Maker: j.Maker, Direct: j.Direct, Schedule: w.schedule(p), Mode: j.Mode, Misfire: j.Misfire, For: j.For, Nag: j.Nag}
 }
 
 // The words that say whether the next time is meant, or all of them.
@@ -165,7 +168,7 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 		slot = now.In(old.Zone) // it is over: so much later than now
 	}
 	set := func(p when.Phrase) []step {
-		return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: w.schedule(p)}}}
+		return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: w.schedule(p), Message: in.Text}}}
 	}
 	justOnce := func(t time.Time) []step {
 		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, {Do: string(intent.Skip), ID: j.ID}}

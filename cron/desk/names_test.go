@@ -78,7 +78,7 @@ func TestQueries(t *testing.T) {
 			},
 			{intent.Intent{What: intent.AskList, From: day, To: day.Add(time.Hour)}, "There are no reminders for that time.", "那段时间没有提醒。"},
 			{intent.Intent{What: intent.AskNext}, "{2026-11-25T18:00} – call mum", "{2026-11-25T18:00}：给妈妈打电话"},
-			{intent.Intent{What: intent.AskLeft}, "8 hours left: call mum (18:00)", "还有8小时：给妈妈打电话（18:00）"},
+			{intent.Intent{What: intent.AskLeft}, "No timer is running; start one with “timer 25 minutes”.\n8 hours left: call mum (18:00)", "没有正在走的倒计时；要开始就说“倒计时25分钟”。\n还有8小时：给妈妈打电话（18:00）"},
 			{intent.Intent{What: intent.AskLeft, Ref: intent.Ref{Clock: "21:00"}}, "11 hours left: take my pills (21:00)", "还有11小时：吃药（21:00）"},
 			{intent.Intent{What: intent.AskWhen, Ref: intent.Ref{Number: 5}}, "{2026-11-30T10:00} – team meeting (every Monday at 10:00)", "{2026-11-30T10:00}：周会（每周一 10:00）"},
 			{intent.Intent{What: intent.AskMissed}, "Nothing was missed since yesterday.", "从昨天到现在没有错过的提醒。"},
@@ -120,7 +120,7 @@ func TestNumbers(t *testing.T) {
 		for i := range 18 {
 			w.do(t, intent.Intent{Kind: intent.Create, Text: fmt.Sprint("n", i), Times: []when.Phrase{{At: w.now.AddDate(1, 0, i), Zone: w.ann.Zone}}}, desk.Message{})
 		}
-		if list := w.list(t, w.ann); !strings.HasSuffix(list, w.say("\n… and 4 more", "\n……还有 4 个")) || strings.Count(list, "\n") != 20 {
+		if list := w.list(t, w.ann); !strings.HasSuffix(list, w.say("\n… and 4 more of 24; say “more”", "\n……还有 4 个（共 24 个），说“更多”")) || strings.Count(list, "\n") != 20 {
 			t.Errorf("the list says %s", list)
 		}
 		// What comes in between does not move the numbers.
@@ -129,11 +129,11 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("3 is %+v", said)
 		}
 		before := w.seen(t)
-		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 3}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Number 3 is not there. Which one?\n1. ", "没有第 3 个。是哪一个？\n1. ")) {
+		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 3}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Number 3 is not there. Which one? These are the next 20", "没有第 3 个。是哪一个？下面是最近的 20 个")) {
 			t.Errorf("3 again: %+v", said)
 		}
 		w.now = w.now.Add(30 * time.Minute)
-		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 1}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Which one?\n1. ", "是哪一个？\n1. ")) {
+		if said := w.do(t, change(intent.Remove, intent.Ref{Number: 1}), desk.Message{}); !said.Asked || !strings.HasPrefix(said.Text, w.say("Which one? These are the next 20, or one of the other 4", "是哪一个？下面是最近的 20 个；另外 4 个")) {
 			t.Errorf("an old number: %+v", said)
 		}
 		if got := difference(before, w.seen(t)); len(got) != 3 || !strings.Contains(got[2], "hidden") { // "first" is over

@@ -306,6 +306,8 @@ func (w *world) changed(t testing.TB, p phrase, a after) verdict {
 		ok = there && slices.ContainsFunc(p.Text, func(t string) bool { return plain(t) == plain(j.Message) || plain(t) == plain(j.Name) })
 	case "move", "repeat":
 		ok = there && (want == "" || next == want || slices.ContainsFunc(a.made, func(j cron.Job) bool { return slices.Contains(w.times(j, 1), want) }))
+	case "end":
+		ok = there && slices.Equal(w.times(j, 100)[max(0, len(w.times(j, 100))-1):], []string{full(p.End)})
 	case "skip":
 		ok = there && len(touched) == 1
 	case "once":
@@ -313,10 +315,7 @@ func (w *world) changed(t testing.TB, p phrase, a after) verdict {
 	case "run":
 		ok = there && j.Pending != nil
 	}
-	if !ok {
-		return wrong
-	}
-	return right
+	return map[bool]verdict{true: right, false: wrong}[ok]
 }
 
 // TestPhrases reads what people write, and prints how much of it is understood

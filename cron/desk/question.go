@@ -92,6 +92,9 @@ func (d *Desk) which(w wish, jobs []cron.Job) *question {
 	for _, it := range items(jobs[:min(maxChoices, len(jobs))], now) {
 		q.Choices = append(q.Choices, choice{Label: w.item(it, now), Job: it.job.ID})
 	}
+	if left := len(jobs) - maxChoices; left > 0 {
+		q.Prompt += fmt.Sprintf(w.pick(" These are the next %d, or one of the other %d by what it is about:", "下面是最近的 %d 个；另外 %d 个可以直接说它的内容："), maxChoices, left)
+	}
 	return q
 }
 
@@ -156,6 +159,9 @@ func (d *Desk) missing(ctx context.Context, w wish, seed string) error {
 	}
 	q := &question{Prompt: in.Question.Text.In(w.Lang), Message: w.m}
 	q.Message.Task = w.m.Task || in.Task
+	if w.m.Command && in.Question.Missing == intent.MissTime && len(in.Question.Choices) == 0 {
+		q.Prompt += w.pick(" Say for example: tomorrow at 9:00, in 20 minutes, every weekday at 09:00", "可以说：明天上午9点、20分钟后、每个工作日 09:00")
+	}
 	if w.m.Text != "" {
 		q.At, q.Zone = now, w.zone().String()
 	}
@@ -215,7 +221,7 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 		}
 	}
 	if ids := q.jobs(); len(ids) > 0 { // its numbers are the last that were shown
-		if err := d.showed(ctx, w, ids); err != nil {
+		if err := d.showed(ctx, w, shown{IDs: ids, At: d.jobs.Now()}); err != nil {
 			return Said{}, err
 		}
 	}

@@ -164,7 +164,7 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	case len(found) > 1 && !ref.All:
 		found = likely(in.Op, found, rang, now)
 	case len(found) == 0 && !named && len(jobs) > 0 && reply == "":
-		return nil, nil, d.which(w, jobs)
+		return nil, nil, d.which(w, likely(in.Op, jobs, rang, now))
 	case len(found) == 0:
 		return nil, nil, w.unknown(ref.Words, jobs)
 	}

@@ -71,9 +71,9 @@ func (w Who) refuse(err error) error {
 	case errors.Is(err, when.ErrPast):
 		r.Text = w.pick(err.Error()+"; want one that lies ahead", "这个时间已经过去了，请说一个将来的时间")
 	case errors.Is(err, when.ErrBadZone):
-		r.Text = w.pick(err.Error(), "不认识这个时区，请写 Asia/Shanghai、Europe/Berlin、UTC+8 这样的名称")
+		r.Text = w.pick(err.Error(), when.Explain(err).Chinese)
 	case errors.Is(err, when.ErrInvalid):
-		r.Text = w.pick(err.Error(), "没有这样的时间，请说例如“20分钟后”“明天下午三点”“每个工作日 09:00”，或者 cron 表达式 0 9 * * 1-5")
+		r.Text = w.pick(err.Error(), when.Explain(err).Chinese)
 	default:
 		return err
 	}
@@ -98,6 +98,8 @@ func wrongChinese(field string) string {
 		return "这个重复规则没有将来的时间"
 	case "cron":
 		return "cron 表达式不正确：需要 5 个字段（分 时 日 月 星期，0 = 周日），或以秒开头的 6 个字段，例如 30 9 * * 1-5"
+	case "schedule":
+		return "之后不会再来了，请直接删除"
 	case "at":
 		return "时间必须在将来，并且在 100 年以内"
 	case "zone":

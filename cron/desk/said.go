@@ -94,7 +94,7 @@ func (d *Desk) meet(ctx context.Context, w wish, seed string) (*deed, Said, erro
 
 // press is what a button says.
 type press struct {
-	Do string `json:"do"` // an intent.Op, "answer", "edit"
+	Do string `json:"do"` // an intent.Op, "answer", "edit", "time"
 	ID string `json:"id"` // of the job, the change or the question
 	In string `json:"in,omitempty"`
 	N  int    `json:"n,omitempty"`
@@ -132,8 +132,13 @@ func (d *Desk) Press(ctx context.Context, w Who, pressed, key string) (Said, err
 		switch p.Do {
 		case "answer":
 			return d.pressed(ctx, w, p, seed)
-		case "edit":
+		case intent.AskMore:
+			said, err := d.query(ctx, wish{Who: w, in: intent.Intent{What: intent.AskMore}})
+			return nil, said, err
+		case "time":
 			return nil, Said{}, d.otherTime(ctx, w, p.ID)
+		case string(edit):
+			return nil, Said{}, d.editing(ctx, w, p.ID)
 		case string(intent.Undo):
 			undone, err := d.undoing(ctx, w, p.ID, seed)
 			return undone, Said{}, err

@@ -89,13 +89,18 @@ func (w Who) length(d time.Duration) string {
 	if d >= 2*time.Minute {
 		d = d.Truncate(time.Minute)
 	}
+	return w.parts(d, 2)
+}
+
+// parts says how long something is, in so many of its largest parts.
+func (w Who) parts(d time.Duration, most int) string {
 	var en, zh []string
 	for _, p := range []struct {
 		unit   time.Duration
 		en, zh string
 	}{{24 * time.Hour, "day", "天"}, {time.Hour, "hour", "小时"}, {time.Minute, "minute", "分钟"}, {time.Second, "second", "秒"}} {
 		n := d / p.unit
-		if d -= n * p.unit; n == 0 || len(en) == 2 {
+		if d -= n * p.unit; n == 0 || len(en) == most {
 			continue
 		}
 		if n > 1 {
@@ -156,6 +161,7 @@ func heads() map[intent.Op]when.Text {
 		"this":        {English: "OK, only the next time, %s: %s", Chinese: "好的，只改这一次，%s：%s"},
 		intent.Move:   {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
 		intent.Repeat: {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
+		intent.End:    {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
 		intent.Once:   {English: "OK, only once now, %s: %s", Chinese: "好的，只提醒一次，%s：%s"},
 		intent.Text:   {English: "OK, %s: %s", Chinese: "好的，%s提醒你：%s"},
 		intent.Rename: {English: "OK, %s: %s", Chinese: "好的，%s提醒你：%s"},
@@ -256,7 +262,7 @@ func (w Who) dashed(count int, line func(i int) string) (text string) {
 
 // offers are the buttons under one job.
 func (w Who) offers(j cron.Job) [][]Button {
-	return [][]Button{{button(w.pick("Cancel", "取消"), press{Do: string(intent.Remove), ID: j.ID}), button(w.pick("Other time", "改时间"), press{Do: "edit", ID: j.ID})}}
+	return [][]Button{{button(w.pick("Cancel", "取消"), press{Do: string(intent.Remove), ID: j.ID}), button(w.pick("Other time", "改时间"), press{Do: "time", ID: j.ID})}}
 }
 
 // sentence says what became of one job.

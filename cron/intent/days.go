@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,8 @@ func (s some) onDays(in Intent) Intent {
 	if in.Op != Remove && in.Op != Skip {
 		return in
 	}
-	if s.ends() {
-		in.Op = End
+	if s.is("ends-when") {
+		in.Op, in.Time = End, s.Source // that is not understood
 		return in
 	}
 	for _, c := range s.clauses() {
@@ -76,17 +77,27 @@ func (s some) awhile() (from, to time.Time) {
 	return from, to
 }
 
-// ends says that something gets a last day: "end the jog on friday", "stop it
-// after friday".
-func (s some) ends() bool {
-	i := s.index("op", "remove")
-	if i < 0 || s.At("ender", s.marks[i].from) == 0 || s.has(remind) {
-		return false
-	}
-	for _, m := range s.marks[i:] {
-		if m.kind == clock && (s.Is(m.from, "on") || s.At("bounds", m.from) > 0) {
-			return true
+// end is where words stand that say when something ends, and how unsure they
+// are; zero without them.
+func (s some) end() (from, to, unsure int) {
+	for _, m := range s.marks {
+		for i := m.from; i == m.from || m.kind == clock && i < m.to; i++ {
+			if k, n := when.EndAt(s.Text, i); k-i > to-from && !s.Is(i, "by") && !s.Is(i-1, "by") && !s.Is(k, "吗", "么", "没") { // no deadline, no question
+				from, to, unsure = i, k, n
+			}
 		}
 	}
-	return false
+	return from, to, unsure
+}
+
+// besides are the marks that do not stand from one token to another.
+func (s some) besides(from, to int) some {
+	return some{s.sense, slices.DeleteFunc(slices.Clone(s.marks), func(m mark) bool { return m.from < to && m.to > from })}
+}
+
+// ends says that something gets an end.
+func (s some) ends() bool {
+	from, to, unsure := s.end()
+	rest := s.besides(from, to)
+	return to > 0 && len(rest.marks) > 0 && slices.ContainsFunc([]string{"ends-for-sure", "stops", "stops-only"}[unsure:], rest.is)
 }

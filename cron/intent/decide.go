@@ -87,6 +87,10 @@ func (s some) wish(all some) (Intent, bool) {
 			all = s.part(0, 0) // a name in the new words names nothing
 		}
 		return s.part(0, lead).aim(in, all)
+	case End:
+		from, to, _ := s.end()
+		in.Time = s.Cut(from, to)
+		return s.besides(from, to).aim(in, all.besides(from, to))
 	case Move:
 		in.Time, in.Op = s.target(), s.moving()
 		if i := s.index(length); in.Time == "" && i >= 0 {
@@ -127,7 +131,7 @@ func (s some) ask(what string) (Intent, bool) {
 	case AskWhen:
 		return s.aim(in, s)
 	case AskLeft:
-		if s.is("aimed") {
+		if in.Timer = s.At("has-timer", 0) > 0; s.is("aimed") {
 			return s.aim(in, s)
 		}
 	}

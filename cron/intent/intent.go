@@ -39,16 +39,18 @@ const (
 	Done   Op = "done"   // what rang is done
 	Undo   Op = "undo"   // the last change is taken back
 	Run    Op = "run"    // one delivery now
-	End    Op = "end"    // a last day
+	End    Op = "end"    // what repeats gets an end: Time, as [when.ParseEnd] reads it
 )
 
 // What a Query asks for.
 const (
 	AskList   = "list"   // all, or those of From to To
+	AskMore   = "more"   // what the list last shown had no room for
 	AskNext   = "next"   // the next one
 	AskMissed = "missed" // what came late or not at all
 	AskLeft   = "left"   // how long until the one that is meant
 	AskWhen   = "when"   // when the one that is meant comes
+	AskWatch  = "watch"  // what the stopwatch shows, after Watch is done to it
 )
 
 // Intent is what a message wants.
@@ -78,6 +80,7 @@ type Intent struct {
 	// Remove and a Skip it is that of the times which are left out: all that come
 	// in it, and no others.
 	What     string
+	Watch    string // "start", "restart", "stop", or none of them
 	From, To time.Time
 	Question *Question
 }

@@ -41,6 +41,10 @@ func Read(text string, c Context) Intent {
 	if len(r.Tokens) == 0 {
 		return Intent{}
 	}
+	if v, to := r.Match("watch", 0); to == len(r.Tokens) && !c.Command {
+		what := v.(mark).arg
+		return Intent{Kind: Query, What: AskWatch, Watch: what, Maybe: what == "maybe"}
+	}
 	if !c.Command && r.conditional() {
 		return askWhen(r.Cut(r.asked, len(r.Tokens)), false)
 	}

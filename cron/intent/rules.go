@@ -187,7 +187,11 @@ var facts = map[string]condition{
 	"colon-time": func(s some) bool { // gym: 8am
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == stop && m.arg == ":" && s.At("run", m.to) > 0 })
 	},
-	"whether":   some.whether,
+	"whether": some.whether,
+	"ended":   some.ends,
+	"bound": func(s some) bool {
+		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.At("bounds", m.from) > 0 })
+	},
 	"no-change": func(s some) bool { return s.At("no-change", 0) > 0 },
 	"let-be":    func(s some) bool { return s.At("let-be", 0) > 0 },
 	"alone":     func(s some) bool { return s.alone() },

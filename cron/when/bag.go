@@ -2,7 +2,6 @@ package when
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -46,7 +45,7 @@ func ask(english, chinese string, choices ...Phrase) (answer, error) {
 }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
+	return wrong(ErrInvalid, ": ", format, args...)
 }
 
 // newBag sorts the pieces. Two that exclude each other are an error.

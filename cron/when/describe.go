@@ -1,7 +1,6 @@
 package when
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -101,8 +100,11 @@ func moment(t time.Time, zone *time.Location) Text {
 		exact := t.Format("2006-01-02T15:04:05-07:00")
 		return Text{t.Format("Mon ") + exact, exact}
 	}
-	clock := clockWords(t)
-	return Text{t.Format("Mon 2006-01-02 ") + clock, t.Format("2006-01-02 周") + weekdayNames[t.Weekday()].Chinese + " " + clock}
+	return Text{"%s %s", "%s %s"}.with(dateWords(t), clockWords(t))
+}
+
+func dateWords(t time.Time) Text {
+	return Text{t.Format("Mon 2006-01-02"), t.Format("2006-01-02 周") + weekdayNames[t.Weekday()].Chinese}
 }
 
 func clockWords(t time.Time) string { return strings.TrimSuffix(t.Format("15:04:05"), ":00") }
@@ -153,18 +155,6 @@ var unitWords = [...]Text{
 
 var weekdayNames = [7]Text{
 	{"Sunday", "日"}, {"Monday", "一"}, {"Tuesday", "二"}, {"Wednesday", "三"}, {"Thursday", "四"}, {"Friday", "五"}, {"Saturday", "六"},
-}
-
-// Explain says in both languages what an error of Parse or Find means for the
-// person.
-func Explain(err error) Text {
-	switch {
-	case errors.Is(err, ErrPast):
-		return Text{"That time has passed. Please say a time to come", "这个时间已经过了，请说一个将来的时间"}
-	case errors.Is(err, ErrBadZone):
-		return Text{"I do not know that time zone. Please write it as Europe/Berlin", "不认识这个时区，请写成 Asia/Shanghai 这样的名称"}
-	}
-	return Text{"I do not understand that time. Say for example: tomorrow at 3pm", "没听懂时间，可以这样说：明天下午三点"}
 }
 
 // Soon says a moment as people do: "in 20 minutes (04:18)", "today at 18:00",

@@ -41,7 +41,7 @@ func TestMoved(t *testing.T) {
 		"every weekday":              "every weekday at 09:00",
 		"every 15th":                 "on the 15th of every month at 09:00",
 		"every other day at 8 pm":    "every 2 days at 20:00, from 2026-11-25",
-		"every 2 days for two weeks": "every 2 days at 09:00, until Wed 2026-12-09 23:59:59, from 2026-11-26",
+		"every 2 days for two weeks": "every 2 days at 09:00, until Wed 2026-12-09, from 2026-11-26",
 	} {
 		p, err := Moved(said, old, time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), now)
 		got := Words(p, "en")

@@ -150,6 +150,7 @@ var limitActions = map[string]grammar.Action{
 	},
 	"lasting": func(a grammar.Args) any { return limited(limit{kind: lasting, span: a.Arg(0).(Span)}) },
 	"counted": counting,
+	"never":   func(grammar.Args) any { return limited(limit{kind: count}) },
 	"counted-often": func(a grammar.Args) any {
 		if a.Num(0, 0) < 2 || a.To-a.From < 3 {
 			return nil // 提醒我一次

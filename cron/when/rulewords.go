@@ -54,6 +54,8 @@ func ruleWords(text string) Text {
 	switch {
 	case first.Count > 0:
 		words = Text{"%s, %s", "%s，共%s"}.with(words, counted(first.Count, Text{"time", "次"}))
+	case first.Until.Format(time.TimeOnly) == "23:59:59" && calendar.On(first.Until) != calendar.On(r.Start): // all of the day
+		words = Text{"%s, until %s", "%s，到%s为止"}.with(words, dateWords(first.Until))
 	case !first.Until.IsZero():
 		words = Text{"%s, until %s", "%s，到%s"}.with(words, moment(first.Until, time.UTC))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func badZone(format string, args ...any) error {
-	return fmt.Errorf("%w "+format, append([]any{ErrBadZone}, args...)...)
+	return wrong(ErrBadZone, " ", format, args...)
 }
 
 // offsetPiece is a zone that is so far from UTC, by that name.

@@ -296,7 +296,7 @@ func TestAnswersToCommandsAndButtons(t *testing.T) {
 	if _, err := a.tg.Press(owner, owner, shown.ID, labelled(t, shown, "Edit")); err != nil {
 		t.Fatal(err)
 	}
-	a.wait(owner, "the question", func(m []telegram.Message) bool { return count(m, "When shall “drink water” come?") == 1 })
+	a.wait(owner, "the question", func(m []telegram.Message) bool { return count(m, "What shall become of “drink water”?") == 1 })
 	a.want("every day at 7am", "drink water", "07:00")
 	if got := a.job(job.ID).Schedule.Cron; got != "0 7 * * *" {
 		t.Errorf("the schedule is %q", got)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"magpie/cron/desk"
 	"magpie/cron/ics"
 	"magpie/cron/intent"
+	"magpie/cron/when"
 	"magpie/tools/remind"
 )
 
@@ -112,6 +114,12 @@ func (r reminders) List(ctx context.Context, a command.Asker) (command.Reply, er
 	return r.reply(ctx, a, said, err)
 }
 
+// Timed implements command.Reminders.
+func (r reminders) Timed(a command.Asker, text string) bool {
+	in := intent.Read(text, intent.Context{Now: r.now(), Zone: a.Zone, Command: true})
+	return in.Kind == intent.Create || in.Kind == intent.Ask && (in.Question.Missing != intent.MissTime || len(in.Question.Choices) > 0)
+}
+
 // Change implements command.Reminders.
 func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest string) (command.Reply, error) {
 	if verb == "export" {
@@ -119,6 +127,13 @@ func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest strin
 	}
 	in := intent.Intent{Kind: intent.Change, Op: intent.Op(verb)}
 	value := ""
+	switch {
+	case verb == intent.AskMore || verb == intent.AskWhen:
+		said, err := r.desk.Do(ctx, who(a), intent.Intent{Kind: intent.Query, What: verb, Ref: desk.RefOf(rest)}, r.message(ctx, a, ""))
+		return r.reply(ctx, a, said, err)
+	case verb == "clear":
+		in.Op, rest = intent.Remove, cmp.Or(rest, "all")
+	}
 	switch in.Op {
 	case intent.Move, intent.Text, intent.Rename, intent.Snooze:
 		rest, value = r.parted(ctx, a, in.Op, rest)
@@ -142,6 +157,9 @@ func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest strin
 // newTo stands between a reminder and what it becomes.
 var newTo = regexp.MustCompile(`(?i)^\s*(?:(?:to|for|by|until|as|on)\s+|改?[到为成]|[:：,，])\s*`)
 
+// justTo is 到晚上七点, and not 到周五为止.
+var justTo = regexp.MustCompile(`^\s*到[^止停束]*$`)
+
 // parted takes apart which reminder is meant and what it becomes: "2 9:30", "buy
 // milk to buy oat milk", 健身晚上七点.
 func (r reminders) parted(ctx context.Context, a command.Asker, op intent.Op, text string) (ref, value string) {
@@ -154,7 +172,7 @@ func (r reminders) parted(ctx context.Context, a command.Asker, op intent.Op, te
 	}
 	first, value, _ := strings.Cut(text, " ")
 	if named := desk.RefOf(first); named.Number != 0 || named.Last || named.All || isJobID(first) {
-		return first, newTo.ReplaceAllString(value, "")
+		return first, r.newly(ctx, a, op, first, value)
 	}
 	if op == intent.Snooze && isNew(text) {
 		return "", text
@@ -176,10 +194,21 @@ func (r reminders) parted(ctx context.Context, a command.Asker, op intent.Op, te
 		}
 		_, err := r.desk.Find(ctx, who(a), ref)
 		if refusal, no := errors.AsType[*desk.Refusal](err); err == nil || no && refusal.Kind == desk.Unsure {
-			return ref, value
+			return ref, r.newly(ctx, a, op, ref, text[i:])
 		}
 	}
 	return text, ""
+}
+
+// newly is what a reminder becomes, without a word such as "to" before it: not
+// "until friday", of what repeats.
+func (r reminders) newly(ctx context.Context, a command.Asker, op intent.Op, ref, value string) string {
+	if op == intent.Move && when.IsEnd(value) && !justTo.MatchString(value) {
+		if j, err := r.desk.Find(ctx, who(a), ref); err == nil && j.Schedule.At.IsZero() {
+			return strings.TrimSpace(value)
+		}
+	}
+	return strings.TrimSpace(newTo.ReplaceAllString(value, ""))
 }
 
 // maxParted is how many bytes of a text are looked at for which reminder it

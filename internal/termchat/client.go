@@ -3,6 +3,7 @@ package termchat
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"magpie/chat"
@@ -72,6 +74,8 @@ const (
 type client struct {
 	o    Options
 	last string // id of the newest message seen
+	// pressed is the press whose notice was not shown yet.
+	pressed atomic.Value
 }
 
 func newClient(o Options) *client { return &client{o: o} }
@@ -133,7 +137,7 @@ func (c *client) path(rest string) string {
 // post offers a message or a press until the bot has stored it; the id stays
 // the same, so it arrives once.
 func (c *client) post(ctx context.Context, rest string, v map[string]string) error {
-	v["id"] = rand.Text()
+	v["id"] = cmp.Or(v["id"], rand.Text())
 	v["lang"] = language()
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -168,7 +172,17 @@ func (c *client) send(ctx context.Context, text string) error {
 }
 
 func (c *client) press(ctx context.Context, m *message, b chat.Button) error {
-	return c.post(ctx, "/press", map[string]string{"message": m.ID, "data": b.Data})
+	id := rand.Text()
+	c.pressed.Store(id)
+	return c.post(ctx, "/press", map[string]string{"id": id, "message": m.ID, "data": b.Data})
+}
+
+// notice is what the person is told whose press it answers, once; "" for none.
+func (c *client) notice(l live) string {
+	if l.Notice == nil || !c.pressed.CompareAndSwap(l.Notice.Press, "") {
+		return ""
+	}
+	return l.Notice.Text
 }
 
 // language is the person's, from the environment: "zh_CN.UTF-8" is "zh-CN".

@@ -20,6 +20,7 @@ type plain struct {
 	lines  chan string       // of the input
 	ahead  *string           // a line that was read while a question stood
 	last   *message          // the newest message with buttons
+	told   bool              // a notice has answered a press
 	asked  questions         // that wait for an answer
 	shown  map[string]string // text by id: what changes only its buttons is not said again
 	away   away
@@ -172,8 +173,14 @@ func (p *plain) ask(ctx context.Context, line string) error {
 				return err
 			}
 		case e := <-p.events:
+			if old, ok := p.shown[e.message.ID]; ok && e.kind == evMessage && old == e.message.Text {
+				e.message.Final = false // its buttons have gone, and a notice may follow
+			}
 			if err := p.show(ctx, e); err != nil {
 				return err
+			}
+			if a.begun = a.begun || p.told; p.told {
+				a.quiet.Reset(settle)
 			}
 			a.note(e)
 		case line, ok := <-p.wanted():
@@ -249,6 +256,12 @@ func (p *plain) show(ctx context.Context, e event) error {
 	if e.kind == evLive && e.live.Text != "" {
 		p.draft = e.live.Text
 	}
+	if e.kind == evLive {
+		if text := p.client.notice(e.live); text != "" {
+			p.told = true
+			return p.write(visible(text) + "\n")
+		}
+	}
 	if e.kind != evMessage {
 		return nil
 	}
@@ -264,7 +277,11 @@ func (p *plain) show(ctx context.Context, e event) error {
 		return nil
 	}
 	p.shown[m.ID] = m.Text
-	if _, err := io.WriteString(p.o.Out, say(m, p.client.save(ctx, m))); err != nil {
+	return p.write(say(m, p.client.save(ctx, m)))
+}
+
+func (p *plain) write(text string) error {
+	if _, err := io.WriteString(p.o.Out, text); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil

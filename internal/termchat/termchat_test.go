@@ -211,6 +211,23 @@ func TestButtonsAreNumbers(t *testing.T) {
 	}
 }
 
+// A notice is shown to who pressed, once.
+func TestNoticeOfAPress(t *testing.T) {
+	b := newBot(t, func(b *bot, in chat.Inbound) {
+		if in.Press != nil {
+			_ = b.web.AnswerPress(context.Background(), in.Addr, chat.Answer{Press: in.Press.ID, Notice: "Done: milk.", Message: in.Press.Message})
+			return
+		}
+		b.say(in, "milk?", func(o *chat.Outbound) {
+			o.Buttons = [][]chat.Button{{{Label: "Done", Data: "y"}}}
+		})
+	})
+	got, err := chatWith(t, b, strings.NewReader("do it\n1\n"), func(o *termchat.Options) { o.Wait = 2 * time.Second })
+	if want := "milk?\n  1) Done\nDone: milk.\n"; got != want {
+		t.Errorf("printed %q (%v), want %q", got, err, want)
+	}
+}
+
 func TestFilesAreSaved(t *testing.T) {
 	data := []byte("the report")
 	b := newBot(t, func(b *bot, in chat.Inbound) {

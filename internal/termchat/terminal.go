@@ -191,6 +191,9 @@ func (t *terminal) event(ctx context.Context, e event) error {
 	case evSync:
 		t.connected()
 	case evLive:
+		if text := t.client.notice(e.live); text != "" {
+			t.note(text)
+		}
 		t.live(e.live)
 	case evMessage:
 		t.message(ctx, e.message)

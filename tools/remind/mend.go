@@ -219,7 +219,7 @@ func IsTime(op intent.Op, text string, c intent.Context) bool {
 	old := when.Phrase{At: c.Now.Add(24 * time.Hour), Zone: zoneOf(c)}
 	_, err := when.Moved(at, old, old.At, c.Now)
 	_, unsure := errors.AsType[*when.Ambiguous](err)
-	return err == nil || unsure
+	return err == nil || unsure || op == intent.Move && when.IsEnd(at)
 }
 
 // length reads how long something is put off: "10 minutes", "half an hour", "in

@@ -191,7 +191,11 @@ func (a asking) answer(ctx context.Context) (desk.Said, error) {
 	}
 	switch a.in.Action {
 	case "list":
-		return a.desk.Do(ctx, a.who, intent.Intent{Kind: intent.Query, What: intent.AskList}, a.message(ctx, ""))
+		what := intent.AskList
+		if a.in.JobID == intent.AskMore {
+			what = intent.AskMore
+		}
+		return a.desk.Do(ctx, a.who, intent.Intent{Kind: intent.Query, What: what}, a.message(ctx, ""))
 	case "add":
 		return a.add(ctx)
 	case "update":
