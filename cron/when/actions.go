@@ -43,11 +43,6 @@ func actions() map[string]grammar.Action {
 			return piece{span: &s, vague: true}
 		},
 		"vague-today": func(grammar.Args) any { return piece{day: &day{kind: inDays}, vague: true} },
-		"zone":        func(a grammar.Args) any { return loadZone(a.Word(0)) },
-		"offset":      func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
-		"bad-offset": func(a grammar.Args) any {
-			return piece{err: badZone("%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", a.T.Cut(a.From, a.To))}
-		},
 		"early-late": func(a grammar.Args) any {
 			p := a.Arg(1).(piece)
 			p.part = a.Arg(0).(piece).part
@@ -57,7 +52,7 @@ func actions() map[string]grammar.Action {
 	for name, p := range partNames {
 		all[name] = func(grammar.Args) any { return p }
 	}
-	for _, more := range []map[string]grammar.Action{dayActions, clockActions, repeatActions, limitActions} {
+	for _, more := range []map[string]grammar.Action{dayActions, clockActions, zoneActions, repeatActions, limitActions} {
 		maps.Copy(all, more)
 	}
 	return all

@@ -137,7 +137,9 @@ func everyWords(d time.Duration) Text {
 		unit := unitWords[calendar.Hourly+calendar.Frequency(i)]
 		switch n := d / length; {
 		case d == length && all.English == "":
-			all = Text{" " + unit.English, "1" + unit.Chinese}
+			if all = (Text{" " + unit.English, "1" + unit.Chinese}); d == length {
+				all.Chinese = unit.Chinese
+			}
 		case n > 0:
 			all = Text{"%s %s", "%s%s"}.with(all, counted(int(n), unit))
 		}

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +16,7 @@ func (s *sentence) find() (Phrase, error) {
 	if p, ok, err := s.lines(); ok || err != nil {
 		return p, err
 	}
-	if cut := s.cut(); cut > 0 {
-		return s.both(cut)
-	}
-	return s.one(nil)
+	return several(s.apart(), nil)
 }
 
 // lines reads a list of which every line has a time and a thing; what stands in
@@ -45,17 +43,8 @@ func (s *sentence) lines() (Phrase, bool, error) {
 	if len(all) < 2 {
 		return Phrase{}, false, nil
 	}
-	var sum []Phrase
-	for _, one := range all {
-		p, err := one.one(before)
-		if err != nil {
-			return p, false, err
-		}
-		sum = append(sum, p.All()...)
-	}
-	p := sum[0]
-	p.And = sum[1:]
-	return p, true, nil
+	p, err := several(all, before)
+	return p, err == nil, err
 }
 
 // maxLines bounds a list of times.
@@ -136,27 +125,40 @@ func (s *sentence) eventOf(shift, g group) bool {
 	return shift.to <= g.from && (s.At("noun-before", shift.to) > 0 || g.from < shift.to+5 && !g.repeats())
 }
 
-// both reads the two parts of a sentence. What the second does not say of its
-// day is that of the first.
-func (s *sentence) both(cut int) (Phrase, error) {
-	first := newSentence(s.Source[:s.Tokens[cut].From], s.now, s.zone)
-	p, err := first.one(nil)
-	if err != nil {
-		return p, err
+// apart are the parts of a sentence, of which each has a thing and a time of its
+// own.
+func (s *sentence) apart() []*sentence {
+	cut := s.cut()
+	if cut == 0 {
+		return []*sentence{s}
 	}
 	next := cut
 	for next < len(s.Tokens) && (s.mark(next) || next < s.At("separator", cut)) {
 		next++
 	}
-	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
-	var q Phrase
-	if more := second.cut(); more > 0 {
-		q, err = second.both(more)
-	} else {
-		q, err = second.one(first.groups())
+	first := newSentence(s.Source[:s.Tokens[cut].From], s.now, s.zone)
+	return append([]*sentence{first}, newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone).apart()...)
+}
+
+// several reads sentences that stand together, and are not asked apart. The day
+// that one does not say is the one that was said last; before are the times said
+// before all of them.
+func several(parts []*sentence, before []group) (Phrase, error) {
+	var all []answer
+	for _, s := range parts {
+		p, err := s.one(before)
+		unsure, asked := errors.AsType[*Ambiguous](err)
+		switch {
+		case asked && len(unsure.Choices) > 0:
+			all = append(all, answer{phrases: unsure.Choices, question: unsure.Question, open: len(unsure.Choices) < 2, past: unsure.Past})
+		case err != nil:
+			return p, err
+		default:
+			all = append(all, sole(p))
+		}
+		before = append(before, s.groups()...)
 	}
-	p.And = append(p.And, q.All()...)
-	return p, err
+	return together(all).phrase()
 }
 
 // one reads a sentence that asks for one thing; before are the times of the
@@ -172,6 +174,11 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	chosen := s.choose(all)
 	if err := s.beyond(chosen, all); err != nil {
 		return Phrase{}, err
+	}
+	for i := range s.Tokens { // every ten minutes to drink, once each time
+		if j := s.At("once-each", i); j > 0 && (j == len(s.Tokens) || s.taken(chosen, j) || s.clauseEnds(j)) && slices.ContainsFunc(chosen, group.repeats) {
+			s.order[i], s.order[j-1] = true, true
+		}
 	}
 	if n := len(before); n > 0 {
 		chosen[0].everyMonth(before[n-1])

@@ -2,7 +2,6 @@ package when
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -52,7 +51,7 @@ func (b *bag) ruled(parts []calendar.Part, aligned bool) (Phrase, error) {
 		return Phrase{}, invalid("%v", err)
 	}
 	if _, ok := rule.Next(b.now, b.shown); !ok {
-		return Phrase{}, fmt.Errorf("%w: it would never come", ErrPast)
+		return Phrase{}, &Ambiguous{Question: Text{"It would not come even once before it ends. Until when?", "到那时一次也不会提醒。要到什么时候为止？"}}
 	}
 	return Phrase{Rule: rule.String()}, nil
 }
@@ -175,6 +174,9 @@ func (b *bag) bound(pieces []piece, last bool) (t time.Time, day bool, err error
 		return monday.At(0, 0, 0, b.zone), true, nil
 	}
 	a, err := other.meaning()
+	if err == nil && day && len(other.days) > 1 && len(a.phrases) == 1 { // friday, 27 november
+		return calendar.On(a.phrases[0].At).At(0, 0, 0, b.zone), true, nil
+	}
 	if err != nil {
 		return t, false, err
 	}
@@ -182,6 +184,19 @@ func (b *bag) bound(pieces []piece, last bool) (t time.Time, day bool, err error
 		return t, false, &Ambiguous{Question: a.question}
 	}
 	return a.phrases[0].At, false, nil
+}
+
+// farEnd asks whether an hour at which something that comes every so often ends
+// is that of tomorrow, where that of today has passed not long ago.
+func (b *bag) farEnd(a *answer) {
+	l := b.limited(until)
+	if l == nil || l.start != nil || b.repeat == nil || b.repeat.freq < fullHour || l.pieces.names() != hasHour {
+		return
+	}
+	t, _, err := b.bound(l.pieces, true)
+	if err == nil && t.Sub(b.now) >= 14*time.Hour && calendar.On(t) != calendar.On(b.now) {
+		a.question, a.open = Text{"%s has passed today. Until then tomorrow?", "今天%s已经过了。是到明天吗？"}.with(clockWords(t)), true
+	}
 }
 
 // onceAnHour is at a minute of each hour.

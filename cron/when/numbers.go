@@ -147,6 +147,22 @@ func numbers(t *grammar.Text, i int) (any, int) {
 	return found(all, end)
 }
 
+// monthList reads several months in a row: January and July, 1月、7月.
+func monthList(category, joiner string) reading {
+	return func(t *grammar.Text, i int) (any, int) {
+		var all []int
+		end := 0
+		for v, j := t.Match(category, i); j > 0; v, j = t.Match(category, i) {
+			all, end = append(all, v.(int)), j
+			i = t.After(joiner, j)
+		}
+		if len(all) < 2 {
+			return nil, 0
+		}
+		return all, end
+	}
+}
+
 // chineseDays reads 1号, 1号和15号, 1、15号.
 func chineseDays(t *grammar.Text, i int) (any, int) {
 	var all, kept []int

@@ -139,7 +139,7 @@ func (b *bag) repeatDays() ([]repeat, answer, error) {
 		case r.freq == yearly && o.kind == onDate && o.date.Year == 0 && o.date.Day > 0 && len(d.months) == 0:
 			d.months, d.numbers = []int{int(o.date.Month)}, []int{o.date.Day}
 		case r.freq == yearly && o.kind == holiday:
-			d.holiday, d.early = o.key, o.early
+			d.holiday, d.early = o.key, d.early+o.early
 		case r.freq == yearly && o.kind == lunarDay:
 			d.lunar, d.months, d.numbers = true, []int{int(o.date.Month)}, []int{o.date.Day}
 		case r.freq == yearly && o.kind == nthDay && o.date.Month > 0:

@@ -97,7 +97,7 @@ func (s *sentence) run(i int) (group, bool) {
 		g.to, j = next, next
 	}
 	return g, g.has(func(p piece) bool { // a zone alone is no time
-		return p.zone == nil || p.whole != nil || s.Tokens[g.from].Kind == grammar.Han && (s.alone(g) || s.Is(g.from, "按", "照", "以", "用", "依"))
+		return !p.isZone() || p.whole != nil || s.Tokens[g.from].Kind == grammar.Han && (s.alone(g) || s.Is(g.from, "按", "照", "以", "用", "依"))
 	})
 }
 

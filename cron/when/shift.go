@@ -96,14 +96,23 @@ func (b *bag) shifted() (answer, error) {
 	return a, nil
 }
 
-// shiftedRepeat moves the hours of what repeats, within their day.
+// shiftedRepeat moves what repeats by days, or its hours within their day.
 func (b *bag) shiftedRepeat(s Span) (answer, error) {
+	if s.Days != 0 && s.Months == 0 && s.Exact == 0 && b.repeat.freq < fullHour && b.spaced == nil {
+		r := *b.repeat
+		r.early -= s.Days
+		b.repeat = &r
+		return b.repeating()
+	}
 	for i, c := range b.clocks {
 		t := c.hour*60 + c.minute + int(s.Exact/time.Minute)
 		if s.calendar() || t < 0 || t >= 24*60 || c.style != full && c.style != fixed && c.part == noPart {
 			return ask("Please say the time itself, as every monday at 8:45am", "请直接说提醒的时间，例如每周一8:45")
 		}
 		b.clocks[i].hour, b.clocks[i].minute = t/60, t%60
+	}
+	if len(b.clocks) == 0 && b.repeat.often == 0 {
+		return ask("Please say the time itself, as every monday at 8:45am", "请直接说提醒的时间，例如每周一8:45")
 	}
 	return b.repeating()
 }

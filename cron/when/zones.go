@@ -12,6 +12,23 @@ import (
 	"magpie/internal/near"
 )
 
+var zoneActions = map[string]grammar.Action{
+	"zones": func(a grammar.Args) any {
+		p := piece{}
+		for n := 0; a.Word(n) != ""; n++ {
+			if z := loadZone(a.Word(n)); z.zone != nil {
+				p.zones = append(p.zones, z.zone)
+			}
+		}
+		return p
+	},
+	"zone":   func(a grammar.Args) any { return loadZone(a.Word(0)) },
+	"offset": func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
+	"bad-offset": func(a grammar.Args) any {
+		return piece{err: badZone("%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", a.T.Cut(a.From, a.To))}
+	},
+}
+
 func badZone(format string, args ...any) error {
 	return fmt.Errorf("%w "+format, append([]any{ErrBadZone}, args...)...)
 }
