@@ -12,11 +12,17 @@ import (
 // are those behind the = of a line.
 func actions() map[string]grammar.Action {
 	all := map[string]grammar.Action{
-		"key":     func(a grammar.Args) any { return a.Word(0) },
-		"am":      func(grammar.Args) any { return "am" },
-		"pm":      func(grammar.Args) any { return "pm" },
-		"unit":    func(a grammar.Args) any { return units[a.Word(0)] },
-		"term":    func(a grammar.Args) any { return term(a) },
+		"key":  func(a grammar.Args) any { return a.Word(0) },
+		"am":   func(grammar.Args) any { return "am" },
+		"pm":   func(grammar.Args) any { return "pm" },
+		"unit": func(a grammar.Args) any { return units[a.Word(0)] },
+		"term": func(a grammar.Args) any { return term(a) },
+		"unless": func(a grammar.Args) any { // what follows says that it is not
+			if a.T.At(a.Word(0), a.To) > 0 {
+				return nil
+			}
+			return true
+		},
 		"nothing": func(grammar.Args) any { return piece{} },
 		"asked":   func(a grammar.Args) any { return piece{asked: true, weak: a.Word(0) == "weak"} },
 		"ago":     func(a grammar.Args) any { return piece{err: ErrPast, bare: a.Word(0) == "bare"} },

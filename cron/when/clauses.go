@@ -177,18 +177,27 @@ func together(all []answer) answer {
 }
 
 // clause is one time of a row of pieces.
-type clause struct{ days, hours, more pieces }
+type clause struct{ days, hours, more, zones pieces }
 
 // clauses cuts a row of pieces where a new time begins: "monday at 9 and tuesday
 // at 10", "noon and 6pm". What a clause does not say is that of the one before.
 func clauses(row pieces) (all []pieces) {
 	var shared, shifts pieces // zones and bounds are of all
 	cs := []clause{{}}
+	named := func(p piece) bool { return p.zone != nil && !p.offset }
+	first := slices.IndexFunc(row, named)
+	several := first >= 0 && row[first+1:].has(named)
 	regular := row.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq <= weekly })
 	for _, p := range row {
 		switch {
 		case p.shift != nil && p.clock == nil:
 			shifts = append(shifts, p)
+		case p.zone != nil && several: // noon in Dubai and 3pm here
+			if len(cs[len(cs)-1].zones) > 0 {
+				cs = append(cs, clause{})
+			}
+			c := &cs[len(cs)-1]
+			c.zones = append(c.zones, p)
 		case p.zone != nil || p.limit != nil || p.nag:
 			shared = append(shared, p)
 		case cs[len(cs)-1].endsBefore(p):
@@ -208,7 +217,7 @@ func clauses(row pieces) (all []pieces) {
 	inherit(cs)
 	for _, c := range cs {
 		for _, row := range c.rows() {
-			row = append(row, shared...)
+			row = append(append(row, c.zones...), shared...)
 			if len(shifts) == 0 {
 				all = append(all, row)
 			}
@@ -234,6 +243,8 @@ func (p piece) isHour() bool { return p.clock != nil || p.more != nil }
 func (c clause) endsBefore(p piece) bool {
 	whole := len(c.days) > 0 && len(c.hours) > 0
 	switch {
+	case len(c.zones) > 0 && c.hours.has(piece.isHour) && (p.isHour() || p.part != noPart):
+		return true
 	case p.span != nil && !p.vague && p.listed:
 		return len(c.more) > 0 && c.more[0].span != nil
 	case whole && !p.listed && p.repeat != nil && p.repeat.freq == weekly && c.days[0].repeat != nil && c.days[0].repeat.freq == daily: // every day at 9, monday to friday
@@ -345,7 +356,7 @@ func (p piece) apart(last, first piece) bool {
 		return false
 	}
 	kind := p.day.kind
-	return p.listed || (kind == weekday || kind == inDays || kind == onDate && p.day.date != last.day.date) && last.day.kind == kind
+	return p.listed || (kind == weekday || kind == inDays || kind == onDate && p.day.date != last.day.date || kind == monthDay && p.day.number > 0 && last.day.number > 0) && last.day.kind == kind
 }
 
 // eachHour takes the hours of what comes once apart: "noon and 6pm". A part of

@@ -109,7 +109,11 @@ func (b *bag) end(r *calendar.Rule, start time.Time) error {
 			}
 			end.Until, ends = b.shows(t), ends+1
 		case lasting:
-			end.Until, ends = b.shows(l.span.After(start.Add(-time.Second))), ends+1
+			last := l.span.After(start.Add(-time.Second))
+			if r.Parts[0].Freq != calendar.Secondly && last.Format("15:04") != "23:59" { // nothing comes within its minute
+				last = last.Truncate(time.Minute)
+			}
+			end.Until, ends = b.shows(last), ends+1
 		case count:
 			if len(r.Parts) > 1 {
 				return invalid("so many times at hours that differ in their minutes: say until when instead")
@@ -258,7 +262,11 @@ func (b *bag) windowed() (answer, error) {
 	}
 	var at slot
 	for m := from; m <= to; m += int(step / time.Minute) {
-		at = append(at, clock{hour: m / 60, minute: m % 60})
+		h := m / 60
+		if base.freq == daily {
+			h %= 24
+		}
+		at = append(at, clock{hour: h, minute: m % 60})
 	}
 	if len(at) == 0 {
 		return answer{}, invalid("no such time lies between these hours")
@@ -296,7 +304,10 @@ func (b *bag) hoursOf(w *limit) (from, to int, err error) {
 	case to <= from:
 		to += 12 * 60
 	}
-	if to <= from || to >= 24*60 {
+	if to <= from { // from 10pm to 2am
+		to += 24 * 60
+	}
+	if to-from >= 24*60 {
 		return 0, 0, invalid("the hours must lie within one day, the first before the last")
 	}
 	return from, to, nil

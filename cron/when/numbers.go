@@ -108,7 +108,14 @@ func minute(t *grammar.Text, i int) (any, int) {
 // earlyDigits reads 0530 beside a day, or where the text begins with it.
 func earlyDigits(t *grammar.Text, i int) (any, int) {
 	n, j := within(0, 2459, long(4))(t, i)
-	if j == 0 || t.Tokens[i].Text[0] != '0' || t.At("day", j) == 0 && i > 0 {
+	if j == 0 || t.Tokens[i].Text[0] != '0' {
+		return nil, 0
+	}
+	beside := i == 0 || t.At("day", j) > 0
+	for k := max(0, i-4); k < i; k++ {
+		beside = beside || t.At("day", k) == i
+	}
+	if !beside {
 		return nil, 0
 	}
 	return n, j

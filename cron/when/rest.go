@@ -111,7 +111,7 @@ func (s *sentence) things(rest string, n int) []string {
 		if i < end && j == 0 {
 			continue
 		}
-		if i > from {
+		if from = t.Skip(from, "to"); i > from {
 			all = append(all, grammar.Part{From: from, To: i})
 		}
 		from, i = max(j, i+1), max(j, i+1)-1
@@ -126,9 +126,9 @@ func (s *sentence) things(rest string, n int) []string {
 	var said []string
 	for n, one := range all {
 		text := t.Cut(one.From, one.To)
-		for i := 0; i < all[0].To && n > 0; i++ { // the verb is said once
+		for i := all[0].From; i < all[0].To && n > 0; i++ { // the verb is said once
 			if like(i, one.From) {
-				text = joined(t.Cut(0, i), text)
+				text = joined(t.Cut(all[0].From, i), text)
 				break
 			}
 		}

@@ -377,6 +377,9 @@ func There(t time.Time, zone, here *time.Location, lang string) string {
 		clock = Text{day.English + " " + clock.English, "周" + day.Chinese + clock.Chinese}
 	}
 	name := zone.String()
+	if !strings.Contains(name, "/") {
+		return Text{"%s %s", "%[2]s时间%[1]s"}.with(clock, name).In(lang)
+	}
 	place := Text{strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " "), cmp.Or(named("zones.txt", name, true), name)}
 	return Text{"%s in %s", "%[2]s时间%[1]s"}.with(clock, place).In(lang)
 }

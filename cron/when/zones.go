@@ -12,7 +12,11 @@ import (
 	"magpie/internal/near"
 )
 
+// here stands for the zone of the chat.
+var here = time.FixedZone("here", 0)
+
 var zoneActions = map[string]grammar.Action{
+	"here": func(grammar.Args) any { return piece{zone: here} },
 	"zones": func(a grammar.Args) any {
 		p := piece{}
 		for n := 0; a.Word(n) != ""; n++ {
