@@ -85,7 +85,7 @@ func (s *sentence) readings(row pieces) ([]pieces, Text) {
 	for i, p := range row {
 		var all []pieces
 		with := func(others ...piece) {
-			all = append(all, slices.Replace(slices.Clone(row), i, i+1, others...))
+			all = append(all, append(append(slices.Clone(row[:i]), others...), row[i+1:]...))
 		}
 		if p.repeat != nil && p.repeat.loose {
 			often := *p.repeat
@@ -103,12 +103,15 @@ func (s *sentence) readings(row pieces) ([]pieces, Text) {
 			with(days...)
 			return all, Text{"Every week, or only once?", "每周都要，还是只这一次？"}
 		}
-		for _, z := range p.zones {
+		if p.unsure == nil {
+			continue
+		}
+		for _, z := range *p.unsure {
 			if with(piece{zone: z, from: p.from, to: p.to}); z.String() == s.zone.String() {
 				return all[len(all)-1:], Text{}
 			}
 		}
-		if len(all) > 0 {
+		if len(all) > 0 { // none is the chat's
 			return all, Text{"Which “%s” do you mean?", "“%s”是指哪个时区？"}.with(s.Cut(p.from, p.to))
 		}
 	}

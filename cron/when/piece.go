@@ -21,12 +21,12 @@ type piece struct {
 	limit  *limit
 	shift  *Span // before the rest of the time, or after it
 	zone   *time.Location
-	zones  []*time.Location // one of them
-	offset bool             // the zone is only an offset: it tells the moment, not where people live
-	whole  *Phrase          // a cron expression: nothing else may stand with it
-	vague  bool             // the hour, or all, is chosen for the person
-	nag    bool             // until it is done
-	err    error            // it looks like a time and is none
+	unsure *zones  // one of several
+	offset bool    // the zone is only an offset: it tells the moment, not where people live
+	whole  *Phrase // a cron expression: nothing else may stand with it
+	vague  bool    // the hour, or all, is chosen for the person
+	nag    bool    // until it is done
+	err    error   // it looks like a time and is none
 	// bare pieces mean a time only at the beginning or behind "remind me": "20m
 	// stretch"; weak ones only behind another piece: "tomorrow morning".
 	bare, weak bool
@@ -234,7 +234,7 @@ type group struct {
 	from, to int // tokens
 }
 
-func (p piece) isZone() bool { return p.zone != nil || p.zones != nil }
+func (p piece) isZone() bool { return p.zone != nil || p.unsure != nil }
 
 // failed is the first error of the pieces.
 func (all pieces) failed() error {

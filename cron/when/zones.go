@@ -12,19 +12,22 @@ import (
 	"magpie/internal/near"
 )
 
+// zones are those that a name may mean: IST.
+type zones []*time.Location
+
 // here stands for the zone of the chat.
 var here = time.FixedZone("here", 0)
 
 var zoneActions = map[string]grammar.Action{
 	"here": func(grammar.Args) any { return piece{zone: here} },
 	"zones": func(a grammar.Args) any {
-		p := piece{}
+		all := zones{}
 		for n := 0; a.Word(n) != ""; n++ {
 			if z := loadZone(a.Word(n)); z.zone != nil {
-				p.zones = append(p.zones, z.zone)
+				all = append(all, z.zone)
 			}
 		}
-		return p
+		return piece{unsure: &all}
 	},
 	"zone":   func(a grammar.Args) any { return loadZone(a.Word(0)) },
 	"offset": func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
