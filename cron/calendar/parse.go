@@ -93,7 +93,9 @@ func (r *Rule) line(line string) error {
 		return err
 	case "RRULE":
 		p, err := parsePart(value)
-		r.Parts = append(r.Parts, p)
+		if err == nil {
+			err = r.add(p)
+		}
 		return err
 	case "RDATE", "EXDATE":
 		for one := range strings.SplitSeq(value, ",") {
@@ -114,6 +116,24 @@ func (r *Rule) line(line string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is not known in a rule; want DTSTART, RRULE, RDATE or EXDATE, without parameters", clip(name))
+}
+
+// add takes a part, and two for one that names every monday and the last friday,
+// since the library looks for days that are both.
+func (r *Rule) add(p Part) error {
+	plain := func(w Weekday) bool { return w.N() == 0 }
+	mixed := slices.ContainsFunc(p.Byweekday, plain) && slices.ContainsFunc(p.Byweekday, func(w Weekday) bool { return !plain(w) })
+	if mixed && p.Freq <= Monthly {
+		if p.Count > 0 || len(p.Bysetpos) > 0 {
+			return fmt.Errorf("COUNT and BYSETPOS do not go with BYDAY that names weekdays with and without a number; want one RRULE for each")
+		}
+		other := p
+		p.Byweekday = slices.DeleteFunc(slices.Clone(p.Byweekday), plain)
+		other.Byweekday = slices.DeleteFunc(slices.Clone(other.Byweekday), func(w Weekday) bool { return !plain(w) })
+		r.Parts = append(r.Parts, other)
+	}
+	r.Parts = append(r.Parts, p)
+	return nil
 }
 
 func clip(text string) string {

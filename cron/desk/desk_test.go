@@ -99,7 +99,7 @@ func TestAdd(t *testing.T) {
 		{desk.Ask{Schedule: "0 9 L * *", Message: "x"}, "en", cron.Schedule{Cron: "0 9 L * *", Zone: sh}, "x", []string{"OK, {words}: x."}},
 		{desk.Ask{At: "2026-11-24T15:00", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T15:00:00+08:00"), Zone: sh}, "x", []string{"OK, {soon}: x."}},
 		{desk.Ask{At: "2026-11-24T15:00:00Z", Message: "x"}, "en", cron.Schedule{At: at("2026-11-24T23:00:00+08:00"), Zone: sh}, "x", []string{"OK, {soon}: x."}},
-		{desk.Ask{At: "2026-11-24T15:00", Message: "x", Zone: "America/New_York"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00-05:00"), Zone: "America/New_York"}, "x", []string{"好的，{soon} 提醒你：x"}},
+		{desk.Ask{At: "2026-11-24T15:00", Message: "x", Zone: "America/New_York"}, "zh", cron.Schedule{At: at("2026-11-24T15:00:00-05:00"), Zone: "America/New_York"}, "x", []string{"好的，{soon}（纽约时间周二15:00）提醒你：x"}},
 		{desk.Ask{Schedule: "every day at 9am", Message: "report", Mode: "Agent", Misfire: "skip"}, "en", cron.Schedule{Cron: "0 9 * * *", Zone: sh}, "report", []string{"OK, I will do this {words}: report. Next: {next}."}},
 	} {
 		t.Run(c.ask.Schedule+c.ask.Cron+c.ask.At, func(t *testing.T) {

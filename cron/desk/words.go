@@ -75,7 +75,11 @@ func (w Who) clock(t time.Time) string { return t.In(w.zone()).Format("15:04") }
 // not that of the chat.
 func (w Who) when(p when.Phrase, now time.Time) string {
 	if !p.At.IsZero() {
-		return w.soon(p.At, now)
+		text := w.soon(p.At, now)
+		if there := when.There(p.At, p.Zone, w.zone(), w.Lang); there != "" {
+			text += w.pick(" ("+there+")", "（"+there+"）")
+		}
+		return text
 	}
 	text := when.Words(p, w.Lang)
 	if p.Zone != nil && p.Zone.String() != w.zone().String() {

@@ -23,6 +23,12 @@ func actions() map[string]grammar.Action {
 			}
 			return s
 		},
+		"unless": func(a grammar.Args) any { // what follows says that it is not
+			if a.T.At(a.Word(0), a.To) > 0 {
+				return nil
+			}
+			return true
+		},
 		"nothing": func(grammar.Args) any { return piece{} },
 		"asked":   func(a grammar.Args) any { return piece{asked: true, weak: a.Word(0) == "weak"} },
 		"ago":     func(a grammar.Args) any { return piece{err: ErrPast, bare: a.Word(0) == "bare"} },
@@ -49,11 +55,6 @@ func actions() map[string]grammar.Action {
 			return piece{span: &s, vague: true}
 		},
 		"vague-today": func(grammar.Args) any { return piece{day: &day{kind: inDays}, vague: true} },
-		"zone":        func(a grammar.Args) any { return loadZone(a.Word(0)) },
-		"offset":      func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
-		"bad-offset": func(a grammar.Args) any {
-			return piece{err: badZone("%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", a.T.Cut(a.From, a.To))}
-		},
 		"early-late": func(a grammar.Args) any {
 			p := a.Arg(1).(piece)
 			p.part = a.Arg(0).(piece).part
@@ -63,7 +64,7 @@ func actions() map[string]grammar.Action {
 	for name, p := range partNames {
 		all[name] = func(grammar.Args) any { return p }
 	}
-	for _, more := range []map[string]grammar.Action{dayActions, clockActions, repeatActions, limitActions} {
+	for _, more := range []map[string]grammar.Action{dayActions, clockActions, zoneActions, repeatActions, limitActions} {
 		maps.Copy(all, more)
 	}
 	return all

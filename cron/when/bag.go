@@ -17,7 +17,6 @@ type bag struct {
 	spaced *repeat // beside another repetition: every hour on weekdays
 	limits []limit
 	shift  *Span
-	early  int // a repetition comes so many days before
 	zone   *time.Location
 	whole  *Phrase
 	vague  bool
@@ -103,7 +102,7 @@ func (s *sentence) newBag(all pieces) (*bag, error) {
 // withHour are the pieces with the hour of a bound of days, where they have none:
 // every thursday, starting tomorrow at 6pm.
 func (b *bag) withHour(all pieces) pieces {
-	if b.repeat != nil && b.repeat.freq == spaced || all.has(piece.isHour) {
+	if b.repeat != nil && b.repeat.freq >= fullHour || all.has(piece.isHour) {
 		return all
 	}
 	for i := range b.limits {
@@ -286,6 +285,7 @@ func (b *bag) resolve() (answer, error) {
 	if slices.ContainsFunc(b.clocks, clock.contradicts) {
 		a.question, a.open = b.hourQuestion().question, true
 	}
+	b.farEnd(&a)
 	a.phrases = distinct(a.phrases)
 	for i, p := range a.phrases {
 		if !p.At.IsZero() && p.At.Year() > 9999 || p.Every > 200*365*24*time.Hour {

@@ -21,7 +21,7 @@ func (s *sentence) beyond(chosen, all []group) error {
 		if s.taken(chosen, g.to) {
 			continue
 		}
-		if j := s.After("behind", g.to); j > g.to && s.At("not-behind", j) == 0 && !s.order[g.to] && !(s.Is(g.to, "到") && s.clauseEnds(j)) { // 外卖十二点到，
+		if j := s.After("behind", g.to); j > g.to && s.At("not-behind", j) == 0 && !s.order[g.to] {
 			return s.unclear(g.to, j)
 		}
 		if j := s.lone(g); j > 0 {

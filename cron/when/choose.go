@@ -55,7 +55,7 @@ func (s *sentence) meant(g group, all []group) bool {
 		return l.pieces.names()&hasHour != 0
 	}
 	return slices.ContainsFunc(all, func(o group) bool {
-		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from || g.has(func(p piece) bool { return p.zone != nil }) && !o.bound()
+		return o.repeats() || o.has(func(p piece) bool { return p.limit != nil && p.limit.kind == lasting }) && !o.bound() || g.shifts() && o.from != g.from || g.has(piece.isZone) && !o.bound()
 	})
 }
 

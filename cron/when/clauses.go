@@ -18,24 +18,9 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 		return Phrase{}, s.unclear(g.from, g.to)
 	}
 	nag := g.nag()
-	var all []answer
-	for _, pieces := range clauses(g.pieces) {
-		b, err := s.newBag(pieces)
-		if err != nil {
-			return Phrase{}, err
-		}
-		a, err := b.resolve()
-		if err != nil {
-			return Phrase{}, err
-		}
-		all = append(all, a)
-	}
-	a := together(all)
-	if g.has(func(p piece) bool { return p.either }) && len(all) > 1 {
-		a = answer{question: Text{"Which one do you mean?", "是哪一个？"}, open: true}
-		for _, one := range all {
-			a.phrases = append(a.phrases, one.phrases...)
-		}
+	a, err := s.answer(g.pieces)
+	if err != nil {
+		return Phrase{}, err
 	}
 	exact := s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
 		return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && p.limit.pieces.names()&hasHour != 0 ||
@@ -48,7 +33,93 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 		for k := range p.And {
 			p.And[k].Rest, p.And[k].From, p.And[k].To, p.And[k].Nag = rest, p.From, p.To, nag
 		}
+		if own := s.things(rest, 1+len(p.And)); own != nil {
+			p.Rest = own[0]
+			for k := range p.And {
+				p.And[k].Rest = own[k+1]
+			}
+		}
 	}
+	return a.phrase()
+}
+
+// answer is what a row of pieces means, in all its readings.
+func (s *sentence) answer(row pieces) (answer, error) {
+	if rows, question := s.readings(row); len(rows) > 1 {
+		sum := answer{question: question, open: true}
+		for _, one := range rows {
+			if a, err := s.answer(one); err == nil { // one may have passed
+				sum.phrases = append(sum.phrases, a.phrases...)
+			}
+		}
+		if len(sum.phrases) > 0 {
+			return sum, nil
+		}
+		row = rows[0]
+	}
+	var all []answer
+	for _, pieces := range clauses(row) {
+		b, err := s.newBag(pieces)
+		if err != nil {
+			return answer{}, err
+		}
+		a, err := b.resolve()
+		if err != nil {
+			return answer{}, err
+		}
+		all = append(all, a)
+	}
+	if len(all) < 2 || !row.has(func(p piece) bool { return p.either }) {
+		return together(all), nil
+	}
+	a := answer{question: Text{"Which one do you mean?", "是哪一个？"}, open: true}
+	for _, one := range all {
+		a.phrases = append(a.phrases, one.phrases...)
+	}
+	return a, nil
+}
+
+// readings are the rows that a row of pieces can mean, when one of them has
+// several meanings, and the question which: IST; "mon wed fri".
+func (s *sentence) readings(row pieces) ([]pieces, Text) {
+	for i, p := range row {
+		var all []pieces
+		with := func(others ...piece) {
+			all = append(all, append(append(slices.Clone(row[:i]), others...), row[i+1:]...))
+		}
+		if p.repeat != nil && p.repeat.loose {
+			often := *p.repeat
+			often.loose = false
+			with(piece{repeat: &often, from: p.from, to: p.to})
+			if repeats := func(o piece) bool { return o.repeat != nil }; row[:i].has(repeats) || row[i+1:].has(repeats) {
+				return s.readings(all[0])
+			}
+			var days pieces
+			for n := range 7 {
+				if one := uint8(1 << ((int(s.now.Weekday()) + n) % 7)); often.week&one != 0 {
+					days = append(days, piece{day: &day{kind: weekday, n: coming, week: one}, listed: len(days) > 0, from: p.from, to: p.to})
+				}
+			}
+			with(days...)
+			return all, Text{"Every week, or only once?", "每周都要，还是只这一次？"}
+		}
+		if p.unsure == nil {
+			continue
+		}
+		for _, z := range *p.unsure {
+			if with(piece{zone: z, from: p.from, to: p.to}); z.String() == s.zone.String() {
+				return all[len(all)-1:], Text{}
+			}
+		}
+		if len(all) > 0 { // none is the chat's
+			return all, Text{"Which “%s” do you mean?", "“%s”是指哪个时区？"}.with(s.Cut(p.from, p.to))
+		}
+	}
+	return []pieces{row}, Text{}
+}
+
+// phrase is the one meaning, or the question.
+func (a answer) phrase() (Phrase, error) {
 	if len(a.phrases) == 1 && !a.open {
 		return a.phrases[0], nil
 	}
@@ -77,50 +148,59 @@ func (g *group) nag() time.Duration {
 }
 
 // together is the answer of several clauses: every row of readings in which one
-// comes after the other.
+// comes after the other, else every row.
 func together(all []answer) answer {
 	sum := all[0]
 	for _, a := range all[1:] {
-		var longer []Phrase
+		var rows, ordered []Phrase
 		for _, p := range sum.phrases {
 			for _, q := range a.phrases {
 				row := p.All()
 				last := row[len(row)-1]
-				switch {
-				case q.At.Equal(last.At) && !q.At.IsZero(): // said twice
-					longer = append(longer, p)
-				case len(longer) >= maxReadings, len(sum.phrases)*len(a.phrases) > 1 && !last.At.IsZero() && q.At.Before(last.At):
-				default:
-					more := p
-					more.And = append(row[1:], q)
-					longer = append(longer, more)
+				more := p
+				if q.At.IsZero() || !q.At.Equal(last.At) || q.Rest != last.Rest { // not said twice
+					more.And = append(row[1:], q.All()...)
+				}
+				rows = append(rows, more)
+				if q.At.IsZero() || !q.At.Before(last.At) {
+					ordered = append(ordered, more)
 				}
 			}
+		}
+		if len(ordered) > 0 && len(rows) > 1 {
+			rows = ordered
 		}
 		question := sum.question
 		if !sum.open && len(sum.phrases) < 2 {
 			question = a.question
 		}
-		if len(longer) == 0 {
-			longer = append(slices.Clone(sum.phrases), a.phrases...)
-		}
-		sum = answer{phrases: longer, question: question, open: sum.open || a.open}
+		sum = answer{phrases: rows[:min(len(rows), maxReadings)], question: question, open: sum.open || a.open, past: sum.past || a.past}
 	}
 	return sum
 }
 
 // clause is one time of a row of pieces.
-type clause struct{ days, hours, more pieces }
+type clause struct{ days, hours, more, zones pieces }
 
 // clauses cuts a row of pieces where a new time begins: "monday at 9 and tuesday
 // at 10", "noon and 6pm". What a clause does not say is that of the one before.
 func clauses(row pieces) (all []pieces) {
 	var shared, shifts pieces // zones and bounds are of all
 	cs := []clause{{}}
+	named := func(p piece) bool { return p.zone != nil && !p.offset }
+	first := slices.IndexFunc(row, named)
+	several := first >= 0 && row[first+1:].has(named)
+	regular := row.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq <= weekly })
 	for _, p := range row {
 		switch {
 		case p.shift != nil && p.clock == nil:
 			shifts = append(shifts, p)
+		case p.zone != nil && several: // noon in Dubai and 3pm here
+			if len(cs[len(cs)-1].zones) > 0 {
+				cs = append(cs, clause{})
+			}
+			c := &cs[len(cs)-1]
+			c.zones = append(c.zones, p)
 		case p.zone != nil || p.limit != nil || p.nag:
 			shared = append(shared, p)
 		case cs[len(cs)-1].endsBefore(p):
@@ -130,10 +210,17 @@ func clauses(row pieces) (all []pieces) {
 			cs[len(cs)-1].add(p)
 		}
 	}
+	for _, c := range cs {
+		for i, p := range c.days { // every day at 7 and saturday at 9
+			if regular && len(cs) > 1 && !c.days.repeats() && p.day != nil && p.day.kind == weekday && p.day.n == coming {
+				c.days[i].day, c.days[i].repeat = nil, &repeat{freq: weekly, week: p.day.week}
+			}
+		}
+	}
 	inherit(cs)
 	for _, c := range cs {
 		for _, row := range c.rows() {
-			row = append(row, shared...)
+			row = append(append(row, c.zones...), shared...)
 			if len(shifts) == 0 {
 				all = append(all, row)
 			}
@@ -159,6 +246,8 @@ func (p piece) isHour() bool { return p.clock != nil || p.more != nil }
 func (c clause) endsBefore(p piece) bool {
 	whole := len(c.days) > 0 && len(c.hours) > 0
 	switch {
+	case len(c.zones) > 0 && c.hours.has(piece.isHour) && (p.isHour() || p.part != noPart):
+		return true
 	case p.span != nil && !p.vague && p.listed:
 		return len(c.more) > 0 && c.more[0].span != nil
 	case whole && !p.listed && p.repeat != nil && p.repeat.freq == weekly && c.days[0].repeat != nil && c.days[0].repeat.freq == daily: // every day at 9, monday to friday
@@ -270,7 +359,7 @@ func (p piece) apart(last, first piece) bool {
 		return false
 	}
 	kind := p.day.kind
-	return p.listed || (kind == weekday || kind == inDays || kind == onDate && p.day.date != last.day.date) && last.day.kind == kind
+	return p.listed || (kind == weekday || kind == inDays || kind == onDate && p.day.date != last.day.date || kind == monthDay && p.day.number > 0 && last.day.number > 0) && last.day.kind == kind
 }
 
 // eachHour takes the hours of what comes once apart: "noon and 6pm". A part of

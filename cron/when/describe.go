@@ -100,11 +100,8 @@ func moment(t time.Time, zone *time.Location) Text {
 		exact := t.Format("2006-01-02T15:04:05-07:00")
 		return Text{t.Format("Mon ") + exact, exact}
 	}
-	return Text{"%s %s", "%s %s"}.with(dateWords(t), clockWords(t))
-}
-
-func dateWords(t time.Time) Text {
-	return Text{t.Format("Mon 2006-01-02"), t.Format("2006-01-02 周") + weekdayNames[t.Weekday()].Chinese}
+	date := Text{t.Format("Mon 2006-01-02"), t.Format("2006-01-02 周") + weekdayNames[t.Weekday()].Chinese}
+	return Text{"%s %s", "%s %s"}.with(date, clockWords(t))
 }
 
 func clockWords(t time.Time) string { return strings.TrimSuffix(t.Format("15:04:05"), ":00") }
@@ -139,7 +136,9 @@ func everyWords(d time.Duration) Text {
 		unit := unitWords[calendar.Hourly+calendar.Frequency(i)]
 		switch n := d / length; {
 		case d == length && all.English == "":
-			all = Text{" " + unit.English, "1" + unit.Chinese}
+			if all = (Text{" " + unit.English, "1" + unit.Chinese}); d == length {
+				all.Chinese = unit.Chinese
+			}
 		case n > 0:
 			all = Text{"%s %s", "%s%s"}.with(all, counted(int(n), unit))
 		}

@@ -200,7 +200,7 @@ func TestEnglishRepeated(t *testing.T) {
 		{"every weekday at noon and 17:00", "cron 0 12,17 * * 1-5"},
 		{"every day at 7am and 7pm", "cron 0 7,19 * * *"},
 		{"every sunday at 8:30pm", "cron 30 20 * * 0"},
-		{"every monday at 9 and thursday", "? cron 0 9 * * 1 and 2026-11-26 09:00 | cron 0 9 * * 1 and 2026-11-26 21:00 | cron 0 21 * * 1 and 2026-11-26 09:00 | cron 0 21 * * 1 and 2026-11-26 21:00"},
+		{"every monday at 9 and thursday", "? cron 0 9 * * 1 and cron 0 9 * * 4 | cron 0 9 * * 1 and cron 0 21 * * 4 | cron 0 21 * * 1 and cron 0 9 * * 4 | cron 0 21 * * 1 and cron 0 21 * * 4"},
 		{"every weekend", "cron 0 9 * * 0,6"},
 		{"each month on the last day at 17:00", "cron 0 17 L * *"},
 		{"monthly on the 10th at 9am", "cron 0 9 10 * *"},

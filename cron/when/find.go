@@ -1,6 +1,7 @@
 package when
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +16,7 @@ func (s *sentence) find() (Phrase, error) {
 	if p, ok, err := s.lines(); ok || err != nil {
 		return p, err
 	}
-	if cut := s.cut(); cut > 0 {
-		return s.both(cut)
-	}
-	return s.one(nil)
+	return several(s.apart(), nil)
 }
 
 // lines reads a list of which every line has a time and a thing; what stands in
@@ -45,17 +43,8 @@ func (s *sentence) lines() (Phrase, bool, error) {
 	if len(all) < 2 {
 		return Phrase{}, false, nil
 	}
-	var sum []Phrase
-	for _, one := range all {
-		p, err := one.one(before)
-		if err != nil {
-			return p, false, err
-		}
-		sum = append(sum, p.All()...)
-	}
-	p := sum[0]
-	p.And = sum[1:]
-	return p, true, nil
+	p, err := several(all, before)
+	return p, err == nil, err
 }
 
 // maxLines bounds a list of times.
@@ -69,26 +58,44 @@ var bullet = regexp.MustCompile(`^[ \t*•·-]*([0-9]{1,3}[.、)）][.、)） ]*
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
-		if s.notes(all[k-1], all[k]) {
+		if s.notes(all[k-1], all[k]) || s.jots(all[k-1], all[k]) {
 			return all[k].from
 		}
 		for i := all[k-1].to; i <= all[k].from; i++ {
 			j := s.At("separator", i)
+			if j == 0 && i == all[k].from && s.clauseBegins(i) {
+				j = i // only a space
+			}
 			if j == 0 || j > all[k].from {
 				continue
 			}
-			if from, _ := s.askingClause(); s.firstAsk() >= i && !s.asking(from, len(s.Tokens)) {
-				continue // what is told before it is asked
+			if ask := s.firstAsk(); ask >= i {
+				from, to := s.askingClause()
+				if !s.ending(to) || s.Tokens[ask].Kind == grammar.Han && !s.asking(from, to) {
+					continue // what is told before it is asked
+				}
 			}
 			left := s.words(all[k-1].to, i) || s.words(0, all[0].from)
 			leads := j == all[k].from || s.asking(j, all[k].from)
-			ends := i == all[k-1].to && s.ending(all[len(all)-1].to) && s.words(j, all[k].from) && all[k].to == all[len(all)-1].to
+			ends := i == all[k-1].to && s.words(j, all[k].from) && (s.ending(all[k].to) || s.At("separator", all[k].to) > 0 && s.words(0, all[k-1].from))
+			left = left || ends && s.words(0, all[k-1].from)
 			if left && (leads && s.words(all[k].to, len(s.Tokens)) || ends) && !all[k].bound() && !all[k-1].bound() {
 				return i
 			}
 		}
 	}
 	return 0
+}
+
+// jots says that two times, each with a day, an hour and a thing behind it, stand
+// in a note: "tuesday 4pm physio thursday 9am blood test".
+func (s *sentence) jots(a, b group) bool {
+	for _, g := range []group{a, b} {
+		if g.names() != hasDay|hasHour || g.repeats() || g.bound() || !g.has(piece.isHour) || g.pieces[0].from != g.from {
+			return false
+		}
+	}
+	return s.firstAsk() < 0 && s.beginning(a.from) && s.At("separator", b.from-1) == 0 && s.words(a.to, b.from) && s.words(b.to, len(s.Tokens)) && !s.Is(b.from, "the", "this", "on") && !s.Is(b.from-1, "for", "with", "of", "from", "until", "to", "before", "after", "about") && !s.asking(b.to, len(s.Tokens))
 }
 
 // notes says that two clauses, each with a day, an hour and a thing, stand before
@@ -136,27 +143,62 @@ func (s *sentence) eventOf(shift, g group) bool {
 	return shift.to <= g.from && (s.At("noun-before", shift.to) > 0 || g.from < shift.to+5 && !g.repeats())
 }
 
-// both reads the two parts of a sentence. What the second does not say of its
-// day is that of the first.
-func (s *sentence) both(cut int) (Phrase, error) {
-	first := newSentence(s.Source[:s.Tokens[cut].From], s.now, s.zone)
-	p, err := first.one(nil)
-	if err != nil {
-		return p, err
+// apart are the parts of a sentence, of which each has a thing and a time of its
+// own.
+func (s *sentence) apart() []*sentence {
+	cut := s.cut()
+	if cut == 0 {
+		return []*sentence{s}
 	}
 	next := cut
 	for next < len(s.Tokens) && (s.mark(next) || next < s.At("separator", cut)) {
 		next++
 	}
-	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
-	var q Phrase
-	if more := second.cut(); more > 0 {
-		q, err = second.both(more)
-	} else {
-		q, err = second.one(first.groups())
+	first := newSentence(s.Source[:s.Tokens[cut].From], s.now, s.zone)
+	return append([]*sentence{first}, newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone).apart()...)
+}
+
+// several reads sentences that stand together, and are not asked apart. The day
+// that one does not say is the one that was said last; before are the times said
+// before all of them.
+func several(parts []*sentence, before []group) (Phrase, error) {
+	var all []answer
+	before = append(before, trailing(parts)...)
+	for _, s := range parts {
+		p, err := s.one(before)
+		unsure, asked := errors.AsType[*Ambiguous](err)
+		switch {
+		case asked && len(unsure.Choices) > 0:
+			all = append(all, answer{phrases: unsure.Choices, question: unsure.Question, open: len(unsure.Choices) < 2, past: unsure.Past})
+		case err != nil:
+			return p, err
+		default:
+			all = append(all, sole(p))
+		}
+		before = append(before, s.groups()...)
 	}
-	p.And = append(p.And, q.All()...)
-	return p, err
+	return together(all).phrase()
+}
+
+// trailing is the last time of several sentences when only it names a day, at
+// the end of all: "call Ann at 9, Bob at 10 and Kim at 11 tomorrow".
+func trailing(parts []*sentence) []group {
+	var all []group
+	for _, s := range parts {
+		if ask := s.firstAsk(); ask > 0 && !s.beginning(ask) && s != parts[len(parts)-1] {
+			return nil
+		}
+		all = append(all, s.groups()...)
+	}
+	last := len(all) - 1
+	if len(parts) < 2 || last < 1 || slices.ContainsFunc(all[:last], func(g group) bool { return g.names() != hasHour }) {
+		return nil
+	}
+	g, s := all[last], parts[len(parts)-1]
+	if n := len(g.pieces); g.names() != hasDay|hasHour || !g.pieces[0].isHour() || g.pieces[0].isDay() || !g.pieces[n-1].isDay() || g.shifts() || !s.ending(g.to) {
+		return nil
+	}
+	return all[last:]
 }
 
 // one reads a sentence that asks for one thing; before are the times of the
@@ -172,6 +214,11 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	chosen := s.choose(all)
 	if err := s.beyond(chosen, all); err != nil {
 		return Phrase{}, err
+	}
+	for i := range s.Tokens { // every ten minutes to drink, once each time
+		if j := s.At("once-each", i); j > 0 && (j == len(s.Tokens) || s.taken(chosen, j) || s.clauseEnds(j)) && slices.ContainsFunc(chosen, group.repeats) {
+			s.order[i], s.order[j-1] = true, true
+		}
 	}
 	if n := len(before); n > 0 {
 		chosen[0].everyMonth(before[n-1])

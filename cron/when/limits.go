@@ -2,7 +2,6 @@ package when
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -52,7 +51,7 @@ func (b *bag) ruled(parts []calendar.Part, aligned bool) (Phrase, error) {
 		return Phrase{}, invalid("%v", err)
 	}
 	if _, ok := rule.Next(b.now, b.shown); !ok {
-		return Phrase{}, fmt.Errorf("%w: it would never come", ErrPast)
+		return Phrase{}, &Ambiguous{Question: Text{"It would not come even once before it ends. Until when?", "到那时一次也不会提醒。要到什么时候为止？"}}
 	}
 	return Phrase{Rule: rule.String()}, nil
 }
@@ -110,7 +109,11 @@ func (b *bag) end(r *calendar.Rule, start time.Time) error {
 			}
 			end.Until, ends = b.shows(t), ends+1
 		case lasting:
-			end.Until, ends = b.shows(l.span.After(start.Add(-time.Second))), ends+1
+			last := l.span.After(start.Add(-time.Second))
+			if r.Parts[0].Freq != calendar.Secondly && last.Format("15:04") != "23:59" { // nothing comes within its minute
+				last = last.Truncate(time.Minute)
+			}
+			end.Until, ends = b.shows(last), ends+1
 		case count:
 			if len(r.Parts) > 1 {
 				return invalid("so many times at hours that differ in their minutes: say until when instead")
@@ -175,6 +178,9 @@ func (b *bag) bound(pieces []piece, last bool) (t time.Time, day bool, err error
 		return monday.At(0, 0, 0, b.zone), true, nil
 	}
 	a, err := other.meaning()
+	if err == nil && day && len(other.days) > 1 && len(a.phrases) == 1 { // friday, 27 november
+		return calendar.On(a.phrases[0].At).At(0, 0, 0, b.zone), true, nil
+	}
 	if err != nil {
 		return t, false, err
 	}
@@ -182,6 +188,19 @@ func (b *bag) bound(pieces []piece, last bool) (t time.Time, day bool, err error
 		return t, false, &Ambiguous{Question: a.question}
 	}
 	return a.phrases[0].At, false, nil
+}
+
+// farEnd asks whether an hour at which something that comes every so often ends
+// is that of tomorrow, where that of today has passed not long ago.
+func (b *bag) farEnd(a *answer) {
+	l := b.limited(until)
+	if l == nil || l.start != nil || b.repeat == nil || b.repeat.freq < fullHour || l.pieces.names() != hasHour {
+		return
+	}
+	t, _, err := b.bound(l.pieces, true)
+	if err == nil && t.Sub(b.now) >= 14*time.Hour && calendar.On(t) != calendar.On(b.now) {
+		a.question, a.open = Text{"%s has passed today. Until then tomorrow?", "今天%s已经过了。是到明天吗？"}.with(clockWords(t)), true
+	}
 }
 
 // onceAnHour is at a minute of each hour.
@@ -243,7 +262,11 @@ func (b *bag) windowed() (answer, error) {
 	}
 	var at slot
 	for m := from; m <= to; m += int(step / time.Minute) {
-		at = append(at, clock{hour: m / 60, minute: m % 60})
+		h := m / 60
+		if base.freq == daily {
+			h %= 24
+		}
+		at = append(at, clock{hour: h, minute: m % 60})
 	}
 	if len(at) == 0 {
 		return answer{}, invalid("no such time lies between these hours")
@@ -281,7 +304,10 @@ func (b *bag) hoursOf(w *limit) (from, to int, err error) {
 	case to <= from:
 		to += 12 * 60
 	}
-	if to <= from || to >= 24*60 {
+	if to <= from { // from 10pm to 2am
+		to += 24 * 60
+	}
+	if to-from >= 24*60 {
 		return 0, 0, invalid("the hours must lie within one day, the first before the last")
 	}
 	return from, to, nil

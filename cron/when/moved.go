@@ -26,6 +26,11 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 	}
 	g.pieces = slices.DeleteFunc(slices.Clone(g.pieces), func(p piece) bool { return p.clock != nil && p.clock.now }) // 改到明天同一时间
 	names := g.names()
+	for _, p := range g.pieces {
+		if p.repeat != nil {
+			p.repeat.loose = false // there is one reminder
+		}
+	}
 	g.sameDay(calendar.On(next))
 	switch {
 	case g.repeats() && names&hasHour == 0 && !g.has(func(p piece) bool { return p.repeat != nil && p.repeat.freq == spaced && p.repeat.span.Exact > 0 }),

@@ -108,7 +108,14 @@ func minute(t *grammar.Text, i int) (any, int) {
 // earlyDigits reads 0530 beside a day, or where the text begins with it.
 func earlyDigits(t *grammar.Text, i int) (any, int) {
 	n, j := within(0, 2459, long(4))(t, i)
-	if j == 0 || t.Tokens[i].Text[0] != '0' || t.At("day", j) == 0 && i > 0 {
+	if j == 0 || t.Tokens[i].Text[0] != '0' {
+		return nil, 0
+	}
+	beside := i == 0 || t.At("day", j) > 0
+	for k := max(0, i-4); k < i; k++ {
+		beside = beside || t.At("day", k) == i
+	}
+	if !beside {
 		return nil, 0
 	}
 	return n, j
@@ -145,6 +152,22 @@ func numbers(t *grammar.Text, i int) (any, int) {
 		i = t.Skip(t.After("list-and", j), "the")
 	}
 	return found(all, end)
+}
+
+// monthList reads several months in a row: January and July, 1月、7月.
+func monthList(category, joiner string) reading {
+	return func(t *grammar.Text, i int) (any, int) {
+		var all []int
+		end := 0
+		for v, j := t.Match(category, i); j > 0; v, j = t.Match(category, i) {
+			all, end = append(all, v.(int)), j
+			i = t.After(joiner, j)
+		}
+		if len(all) < 2 {
+			return nil, 0
+		}
+		return all, end
+	}
 }
 
 // chineseDays reads 1号, 1号和15号, 1、15号.

@@ -21,6 +21,7 @@ type piece struct {
 	limit  *limit
 	shift  *Span // before the rest of the time, or after it
 	zone   *time.Location
+	unsure *zones  // one of several
 	offset bool    // the zone is only an offset: it tells the moment, not where people live
 	whole  *Phrase // a cron expression: nothing else may stand with it
 	vague  bool    // the hour, or all, is chosen for the person
@@ -168,10 +169,11 @@ type repeat struct {
 	sure    bool // numbers that some months lack are meant so
 	apart   bool // 每隔两天: every two days or with two days between
 	often   int  // so many times a day
+	loose   bool // or once on each of its days
 	span    Span
 	kept    calendar.Days // once the zone is known
 	holiday string        // of a yearly one
-	early   int           // so many days before the holiday
+	early   int           // so many days before
 }
 
 // limit bounds what repeats, or leaves something out.
@@ -243,6 +245,8 @@ type group struct {
 	from, to int // tokens
 }
 
+func (p piece) isZone() bool { return p.zone != nil || p.unsure != nil }
+
 // failed is the first error of the pieces.
 func (all pieces) failed() error {
 	for _, p := range all {
@@ -262,7 +266,7 @@ func (all pieces) parted() bool { return all.has(func(p piece) bool { return p.p
 // bound says that the pieces only bound or move another time.
 func (all pieces) bound() bool {
 	bounds := func(p piece) bool {
-		return p.limit != nil || p.nag || p.shift != nil || p.zone != nil && p.whole == nil
+		return p.limit != nil || p.nag || p.shift != nil || p.isZone() && p.whole == nil
 	}
 	return all.has(bounds) && !all.has(func(p piece) bool {
 		return !bounds(p) && (pieces{p}.names() != 0 || p.asked || p.more != nil)

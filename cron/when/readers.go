@@ -33,6 +33,8 @@ func readers() map[string]grammar.Reader {
 		"day-number":     {Read: dayNumber, At: english},
 		"listed-date":    {Read: listedDate, At: grammar.Digits},
 		"numbers":        {Read: numbers, At: english},
+		"months":         {Read: monthList("month", "list-and"), Like: "month"},
+		"cn-months":      {Read: monthList("月份", "zh-list"), At: numerals},
 		"year":           {Read: year, At: numerals},
 		"cn":             {Read: wholeChinese, At: numerals},
 		"cn-day":         {Read: within(1, 99, wholeChinese), At: numerals},
@@ -52,6 +54,7 @@ func readers() map[string]grammar.Reader {
 		"weekdays":        {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
 		"plural-weekdays": {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
 		"weekday-range":   {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},
+		"weekday-row":     {Read: weekdayRow, Like: "weekday"},
 		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
 		"周几s":             {Read: weekdayReader("周几", "zh-list", false), Like: "周几"},
 		"几到几":             {Read: weekdayReader("周几", "zh-list", true), Like: "周几"},
@@ -152,6 +155,21 @@ func weekdayList(t *grammar.Text, i int, category, joiner string) (week uint8, s
 	return week, span, next
 }
 
+// weekdayRow reads several days of the week of which some have nothing between
+// them: mon wed fri.
+func weekdayRow(t *grammar.Text, i int) (any, int) {
+	week, next, row := uint8(0), 0, false
+	for v, j := t.Match("weekday", i); j > 0; v, j = t.Match("weekday", i) {
+		row = row || next > 0 && i <= t.Skip(next, ".")
+		week, next = week|1<<v.(int), j
+		i = t.After("list-and", t.Skip(j, "."))
+	}
+	if !row || bits.OnesCount8(week) < 2 {
+		return nil, 0
+	}
+	return week, next
+}
+
 // shortWeekday reads "sat" and "sun" where an hour or a date stands beside it:
 // not in "sit in the sun".
 func shortWeekday(t *grammar.Text, i int) (any, int) {
@@ -160,7 +178,7 @@ func shortWeekday(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	k := t.Skip(t.Skip(j, "."), ",")
-	if t.Num(k) >= 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and", "n", "&", "to") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
+	if t.Num(k) >= 0 || t.At("list-and", j) > 0 && t.At("weekday", t.At("list-and", j)) > 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and", "n", "&", "to") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
 		return v, j
 	}
 	return nil, 0
@@ -226,7 +244,7 @@ func plainTime(t *grammar.Text, i int) (any, int) {
 		if p.limit != nil || p.shift != nil || p.nag || p.asked || p.span != nil && !p.vague || apart {
 			break
 		}
-		if (group{pieces: []piece{p}}).names() == 0 && p.zone == nil {
+		if (group{pieces: []piece{p}}).names() == 0 && !p.isZone() {
 			continue // from now
 		}
 		to, hour = p.to, hour || p.clock != nil

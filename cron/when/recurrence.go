@@ -63,9 +63,24 @@ func (b *bag) recurrence(r repeat, at slot) (Phrase, error) {
 		p.Byminute, p.Bysecond = []int{g[0].minute}, []int{g[0].second}
 		parts = append(parts, p)
 	}
-	plain := r.every <= 1 && r.nth == 0 && len(b.repeat.months) == 0 && !r.lunar && r.kept == "" && r.holiday == ""
+	for i := 0; i < len(parts); i++ { // those of the same hours
+		for k := len(parts) - 1; k > i; k-- {
+			if slices.Equal(parts[i].Byhour, parts[k].Byhour) && groups[i][0].hour/24 == groups[k][0].hour/24 && slices.Equal(parts[i].Bysecond, parts[k].Bysecond) {
+				parts[i].Byminute = append(parts[i].Byminute, parts[k].Byminute...)
+				parts, groups = slices.Delete(parts, k, k+1), slices.Delete(groups, k, k+1)
+			}
+		}
+	}
+	plain := r.every <= 1 && r.nth == 0 && len(b.repeat.months) == 0 && !r.lunar && r.kept == "" && r.holiday == "" && r.early == 0
 	if plain && len(parts) == 1 && len(b.limits) == 0 {
-		return Phrase{Cron: cronOf(parts[0]).String()}, nil
+		c := cronOf(parts[0])
+		if len(c.fields[cronHour]) == 24 {
+			c.fields[cronHour] = nil
+		}
+		if len(c.fields[cronMinute]) == 60 {
+			c.fields[cronMinute] = nil
+		}
+		return Phrase{Cron: c.String()}, nil
 	}
 	return b.ruled(parts, r.every > 1)
 }
@@ -97,9 +112,7 @@ func (r repeat) part() calendar.Part {
 		p.Freq = calendar.Daily
 	}
 	p.Interval, p.Bymonth = r.every, r.months
-	if r.holiday != "" {
-		p.Shift = -r.early
-	}
+	p.Shift = -r.early
 	for _, n := range r.numbers {
 		if n == lastDay {
 			n = -1

@@ -139,7 +139,7 @@ func (b *bag) repeatDays() ([]repeat, answer, error) {
 		case r.freq == yearly && o.kind == onDate && o.date.Year == 0 && o.date.Day > 0 && len(d.months) == 0:
 			d.months, d.numbers = []int{int(o.date.Month)}, []int{o.date.Day}
 		case r.freq == yearly && o.kind == holiday:
-			d.holiday, d.early = o.key, o.early
+			d.holiday, d.early = o.key, d.early+o.early
 		case r.freq == yearly && o.kind == lunarDay:
 			d.lunar, d.months, d.numbers = true, []int{int(o.date.Month)}, []int{o.date.Day}
 		case r.freq == yearly && o.kind == nthDay && o.date.Month > 0:
@@ -151,12 +151,7 @@ func (b *bag) repeatDays() ([]repeat, answer, error) {
 	if a := b.missing(d); a.open {
 		return nil, a, nil
 	}
-	sooner, ok := d.sooner(b.early)
-	if !ok {
-		a, _ := ask("Please say the day itself, as every month on the 28th", "请直接说提醒的日子，例如每月28号")
-		return nil, a, nil
-	}
-	all, err := sooner.lacking()
+	all, err := d.lacking()
 	return all, answer{}, err
 }
 

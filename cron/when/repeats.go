@@ -64,6 +64,8 @@ func repeatOf(a grammar.Args) any {
 			} else {
 				r.numbers = append(r.numbers, a.Num(n+1, 1))
 			}
+		case "months":
+			r.months = v.([]int)
 		case "month":
 			r.months = append(r.months, a.Num(n+1, 1))
 		case "nth":
@@ -105,6 +107,8 @@ func (r *repeat) is(word string) {
 		r.lunar = true
 	case "sure":
 		r.sure = true
+	case "loose":
+		r.loose = true
 	}
 }
 

@@ -97,6 +97,46 @@ func (s *sentence) between(i, end int, chosen []group) string {
 	return text
 }
 
+// things are the items of a list of so many, one for each of several times: "at 3
+// and 5 to call Tom and Ann respectively"; nil when the rest is no such list.
+func (s *sentence) things(rest string, n int) []string {
+	if n < 2 || s.First(0, len(s.Tokens), "respectively") < 0 {
+		return nil
+	}
+	t := theGrammar().Read(rest)
+	var all []grammar.Part
+	from, end := 0, len(t.Tokens)
+	for i := 0; i <= end; i++ {
+		j := max(t.At("list-and", i), t.At("zh-list", i), t.At("respectively", i))
+		if i < end && j == 0 {
+			continue
+		}
+		if from = t.Skip(from, "to"); i > from {
+			all = append(all, grammar.Part{From: from, To: i})
+		}
+		from, i = max(j, i+1), max(j, i+1)-1
+	}
+	if len(all) != n || t.At("zh-whom", 0) > 0 && t.At("zh-whom", all[1].From) == 0 {
+		return nil
+	}
+	titled := func(i int) bool { return t.Tokens[i].Raw != t.Tokens[i].Text }
+	like := func(i, k int) bool {
+		return i > 0 && titled(i) && titled(k) || t.Tokens[i].Text == t.Tokens[k].Text || t.At("noun-before", i) > 0 && t.At("noun-before", k) > 0
+	}
+	var said []string
+	for n, one := range all {
+		text := t.Cut(one.From, one.To)
+		for i := all[0].From; i < all[0].To && n > 0; i++ { // the verb is said once
+			if like(i, one.From) {
+				text = joined(t.Cut(all[0].From, i), text)
+				break
+			}
+		}
+		said = append(said, text)
+	}
+	return said
+}
+
 // trim takes orders, marks and links from the ends of a piece of the sentence.
 func (s *sentence) trim(i, j int) string {
 	for i < j {

@@ -85,7 +85,7 @@ func (s *sentence) run(i int) (group, bool) {
 				next = 0 // wake me at 6 for the 8:05 ferry
 			}
 			if next > 0 {
-				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1 && p.span == nil)
+				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1) || p.span != nil && g.pieces[len(g.pieces)-1].span != nil
 				p.either = p.either || s.At("or", j) > 0
 			}
 		}
@@ -97,7 +97,7 @@ func (s *sentence) run(i int) (group, bool) {
 		g.to, j = next, next
 	}
 	return g, g.has(func(p piece) bool { // a zone alone is no time
-		return p.zone == nil || p.whole != nil || s.Tokens[g.from].Kind == grammar.Han && (s.alone(g) || s.Is(g.from, "按", "照", "以", "用", "依"))
+		return !p.isZone() || p.whole != nil || s.Tokens[g.from].Kind == grammar.Han && (s.alone(g) || s.Is(g.from, "按", "照", "以", "用", "依"))
 	})
 }
 
@@ -128,6 +128,9 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		c.hour, c.minute = s.now.Hour(), s.now.Minute()
 		p.clock = &c
 	}
+	if p.zone == here {
+		p.zone = s.zone
+	}
 	if last := len(g.pieces) - 1; p.bare && p.span != nil && last >= 0 && g.pieces[last].shift != nil && g.pieces[last].part == noPart && i > g.to { // 提前一周、一天
 		back := p.span.Negative()
 		p.shift, p.span, p.bare = &back, nil, false
@@ -147,16 +150,16 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 	if p.from, p.to = i, next; s.occasion(p) && g.names() == hasDay|hasHour {
 		return piece{}, 0 // friday 6pm christmas dinner
 	}
-	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && (s.asksFor("timer-noun") || s.counts(i, next))) || p.zone != nil && last.zone != nil && !last.offset {
+	if p.bare && !(last.repeat != nil && s.Is(i-1, "for")) && !(p.span != nil && last.span != nil && (s.asksFor("timer-noun") || i > g.to && s.goesOn(next))) || p.zone != nil && last.zone != nil && !last.offset {
 		return piece{}, 0 // "tomorrow 30 minutes of sport"; two zones
 	}
 	return p, next
 }
 
-// counts says that a length is one of a list that only times stand in: "in 5
-// minutes, 10 minutes and 15 minutes to stir".
-func (s *sentence) counts(from, to int) bool {
-	return s.Longest(from-1, "list-and", "zh-list") == from && (s.ending(to) || s.silent(to) || s.Is(to, "to") || s.Longest(to, "list-and", "zh-list") > 0)
+// goesOn says that a list of lengths goes on at i, or that what is to be done
+// follows: in 10 minutes, 20 minutes and 30 minutes to flip.
+func (s *sentence) goesOn(i int) bool {
+	return s.ending(i) || s.order[i] || s.Is(i, "to") || s.At("and", i) > 0 && s.At("piece", s.At("and", i)) > 0
 }
 
 // occasion says that a holiday names what is to come: christmas dinner.
@@ -208,6 +211,9 @@ func (s *sentence) number(g group, i int) (piece, int) {
 	joined := i > g.to && s.At("and", i-1) == i
 	if d := last.day; joined && d != nil && d.kind == onDate && last.clock == nil && n > 0 && s.At("day-number", i) > 0 {
 		return calendarDay(d.date.Year, int(d.date.Month), n, d.n), i + 1 // dec 10 and 11
+	}
+	if v, j := s.Match("ordinal-digits", i); j > 0 && joined && last.day != nil && last.day.kind == monthDay && last.day.number > 0 && last.clock == nil {
+		return onDay(day{kind: monthDay, number: v.(int), n: last.day.n}), j // the 1st, 10th and 20th
 	}
 	if n < 0 || n > 24 || last.day == nil && last.repeat == nil && !(last.clock != nil && joined) {
 		return piece{}, 0
@@ -360,7 +366,7 @@ func (s *sentence) readGroups() (all []group) {
 		switch n := len(all); {
 		case n > 0 && s.At("correction", all[n-1].to) == g.from: // at 7, no, 7:30
 			all[n-1] = all[n-1].corrected(g)
-		case n > 0 && s.takenBack(g.from) >= all[n-1].to && all[n-1].names()&g.names() != 0 && s.ending(g.to):
+		case n > 0 && s.takenBack(g.from) >= all[n-1].to && all[n-1].names()&g.names() != 0 && (s.ending(g.to) || s.asking(all[n-1].to, s.takenBack(g.from))):
 			both := all[n-1].corrected(g)
 			both.to = all[n-1].to
 			all[n-1] = s.takingBack(both, s.takenBack(g.from), g.to)

@@ -1,7 +1,6 @@
 package when
 
 import (
-	"slices"
 	"time"
 
 	"magpie/cron/calendar"
@@ -97,39 +96,12 @@ func (b *bag) shifted() (answer, error) {
 	return a, nil
 }
 
-// sooner is the repetition so many days before; false where another day of the
-// month or of the year would be meant each time.
-func (r repeat) sooner(days int) (repeat, bool) {
-	switch {
-	case days == 0:
-	case r.every > 1 || r.nth != 0 || r.kept != calendar.AllDays || r.freq == daily:
-		return r, false
-	case r.holiday != "":
-		r.early += days
-	case r.freq == weekly:
-		for range (days%7 + 7) % 7 {
-			r.week = (r.week>>1 | r.week<<6) & allWeek
-		}
-	default:
-		r.numbers, r.months = slices.Clone(r.numbers), slices.Clone(r.months)
-		for i := range r.numbers {
-			r.numbers[i] -= days
-		}
-		if r.freq == yearly && !r.lunar && len(r.numbers) == 1 && len(r.months) == 1 {
-			on := calendar.Date{Year: 2027, Month: time.Month(r.months[0]), Day: r.numbers[0]}.Add(0)
-			leap := calendar.Date{Year: 2028, Month: time.Month(r.months[0]), Day: r.numbers[0]}.Add(0)
-			r.months[0], r.numbers[0] = int(on.Month), on.Day
-			return r, on.Month == leap.Month && on.Day == leap.Day
-		}
-		return r, !slices.ContainsFunc(r.numbers, func(n int) bool { return n < 1 || n > 28 })
-	}
-	return r, true
-}
-
-// shiftedRepeat moves the days of what repeats, or the hours within their day.
+// shiftedRepeat moves what repeats by days, or its hours within their day.
 func (b *bag) shiftedRepeat(s Span) (answer, error) {
-	if s.Days != 0 && s.Months == 0 && s.Exact == 0 {
-		b.early = -s.Days
+	if s.Days != 0 && s.Months == 0 && s.Exact == 0 && b.repeat.freq < fullHour && b.spaced == nil {
+		r := *b.repeat
+		r.early -= s.Days
+		b.repeat = &r
 		return b.repeating()
 	}
 	for i, c := range b.clocks {
@@ -138,6 +110,9 @@ func (b *bag) shiftedRepeat(s Span) (answer, error) {
 			return ask("Please say the time itself, as every monday at 8:45am", "请直接说提醒的时间，例如每周一8:45")
 		}
 		b.clocks[i].hour, b.clocks[i].minute = t/60, t%60
+	}
+	if len(b.clocks) == 0 && b.repeat.often == 0 {
+		return ask("Please say the time itself, as every monday at 8:45am", "请直接说提醒的时间，例如每周一8:45")
 	}
 	return b.repeating()
 }

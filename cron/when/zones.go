@@ -12,6 +12,30 @@ import (
 	"magpie/internal/near"
 )
 
+// zones are those that a name may mean: IST.
+type zones []*time.Location
+
+// here stands for the zone of the chat.
+var here = time.FixedZone("here", 0)
+
+var zoneActions = map[string]grammar.Action{
+	"here": func(grammar.Args) any { return piece{zone: here} },
+	"zones": func(a grammar.Args) any {
+		all := zones{}
+		for n := 0; a.Word(n) != ""; n++ {
+			if z := loadZone(a.Word(n)); z.zone != nil {
+				all = append(all, z.zone)
+			}
+		}
+		return piece{unsure: &all}
+	},
+	"zone":   func(a grammar.Args) any { return loadZone(a.Word(0)) },
+	"offset": func(a grammar.Args) any { return offsetPiece("+", a.Num(0, 0), 0) },
+	"bad-offset": func(a grammar.Args) any {
+		return piece{err: badZone("%s: want an offset from UTC-14 to UTC+14, or a name such as Asia/Shanghai", a.T.Cut(a.From, a.To))}
+	},
+}
+
 func badZone(format string, args ...any) error {
 	return wrong(ErrBadZone, " ", format, args...)
 }
