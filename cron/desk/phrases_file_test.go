@@ -31,9 +31,10 @@ type aim struct {
 func reached() map[string][2]int {
 	return map[string][2]int{
 		"blind.jsonl": {1000, 0}, "chinese.jsonl": {1000, 0}, "english.jsonl": {1000, 0}, "unseen_en.jsonl": {1000, 0}, "unseen_zh.jsonl": {1000, 0},
-		"everyday.jsonl": {980, 0}, "later.jsonl": {978, 0}, "odd.jsonl": {968, 0},
+		"everyday.jsonl": {982, 0}, "later.jsonl": {988, 0}, "odd.jsonl": {972, 0},
 		"people_en.jsonl": {973, 0}, "traps_en.jsonl": {1000, 0}, "people_zh.jsonl": {980, 0}, "traps_zh.jsonl": {1000, 0}, "replies.jsonl": {1000, 0},
 		"series.jsonl": {1000, 0}, "times.jsonl": {1000, 0},
+		"fair_en.jsonl": {971, 0}, "fair_zh.jsonl": {981, 0}, "family_en.jsonl": {960, 0}, "family_zh.jsonl": {993, 0},
 	}
 }
 

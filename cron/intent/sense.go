@@ -129,6 +129,9 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 		}
 		time = s.upToIt(i, time)
 	}
+	if s.At("ender", i) > 0 && s.At("moment", i) == 0 {
+		time = 0 // I want the pills to stop after friday
+	}
 	if s.At("sign", i) == 0 {
 		add(mark{kind: clock}, time) // "to noon", whatever is called so
 	}
