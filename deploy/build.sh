@@ -54,8 +54,8 @@ bot)
 		github.com/go-telegram-bot-api github.com/tencent-connect github.com/open-dingtalk github.com/go-co-op \
 		github.com/sashabaranov github.com/gorilla github.com/go-resty golang.org/x/net/html github.com/gabriel-vasile \
 		github.com/klauspost github.com/yuin github.com/andybalholm golang.org/x/text github.com/robfig \
-		magpie/internal/fakes magpie/internal/simulate magpie/internal/backup magpie/config magpie/cmd magpie/cron/when \
-		magpie/tools/web; do
+		magpie/internal/fakes magpie/internal/simulate magpie/internal/backup magpie/config magpie/cmd magpie/cron \
+		magpie/tools magpie/internal/setup magpie/internal/console magpie/internal/termchat magpie/internal/lineedit; do
 		small="$small -gcflags=$package/...=-l"
 	done
 	# shellcheck disable=SC2086 # one word for each package
