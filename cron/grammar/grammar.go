@@ -71,9 +71,20 @@ type category struct {
 	// The rules that may begin with a word of the tables, with a token of a
 	// class (below 0), or with anything.
 	first map[int32][]int32
+	// What rules and the reader may begin with.
+	may, reads idSet
 }
 
-const anything = -1 - classes
+// idSet says quickly of most words that they are not in it.
+type idSet [4]uint64
+
+func (s *idSet) add(id int32) { s[id>>6&3] |= 1 << (id & 63) }
+
+func (s *idSet) has(id, class int32) bool {
+	return (s[id>>6&3]>>(id&63)|s[class>>6&3]>>(class&63)|s[anything>>6&3]>>(anything&63))&1 > 0
+}
+
+const anything int32 = -1 - classes
 
 type rule struct {
 	elems  []elem
@@ -83,6 +94,7 @@ type rule struct {
 
 type elem struct {
 	words                 [][]int32   // one of several rows of words of the tables
+	begins                idSet       // the first ones of words
 	cats                  []*category // or one of several categories
 	valued                bool        // of which the value is wanted
 	wild, optional, tight bool
@@ -137,12 +149,18 @@ func New(sources ...Source) (*Grammar, error) {
 	}
 	for _, c := range g.categories {
 		c.first = map[int32][]int32{}
+		begins := map[int32]bool{}
+		g.beginOfReader(c, begins, map[*category]bool{c: true})
+		for first := range begins {
+			c.reads.add(first)
+		}
 		for n, r := range c.rules {
 			begins := map[int32]bool{}
 			g.begin(r.elems, begins, map[*category]bool{c: true})
 			for first := range begins {
 				if first == anything || !begins[anything] {
 					c.first[first] = append(c.first[first], int32(n))
+					c.may.add(first)
 				}
 			}
 		}
@@ -254,6 +272,11 @@ func (g *Grammar) elem(text string) elem {
 		}
 		slices.SortStableFunc(e.words, func(a, b []int32) int { return len(b) - len(a) })
 	}
+	for _, w := range e.words {
+		if len(w) > 0 { // else New refuses it
+			e.begins.add(w[0])
+		}
+	}
 	return e
 }
 
@@ -293,20 +316,25 @@ func (g *Grammar) beginOf(c *category, begins map[int32]bool, seen map[*category
 	}
 	seen[c] = true
 	defer delete(seen, c)
-	if c.read != nil {
-		for k := range int32(classes) {
-			if c.read.At&(1<<k) != 0 {
-				begins[-1-k] = true
-			}
-		}
-		switch {
-		case c.read.Like != "":
-			g.beginOf(g.category(c.read.Like), begins, seen)
-		case c.read.At == 0:
-			begins[anything] = true
-		}
-	}
+	g.beginOfReader(c, begins, seen)
 	for _, r := range c.rules {
 		g.begin(r.elems, begins, seen)
+	}
+}
+
+func (g *Grammar) beginOfReader(c *category, begins map[int32]bool, seen map[*category]bool) {
+	if c.read == nil {
+		return
+	}
+	for k := range int32(classes) {
+		if c.read.At&(1<<k) != 0 {
+			begins[-1-k] = true
+		}
+	}
+	switch {
+	case c.read.Like != "":
+		g.beginOf(g.category(c.read.Like), begins, seen)
+	case c.read.At == 0:
+		begins[anything] = true
 	}
 }

@@ -57,6 +57,14 @@ func (t *Text) row(i int, row []int32) int {
 	return i + len(row)
 }
 
+// id stands for the class among words; that of no class is no word either.
+func (c Class) id() int32 {
+	if c == 0 {
+		return 0
+	}
+	return -1 - int32(bits.TrailingZeros8(uint8(c)))
+}
+
 // found is a match that is remembered: next is 0 when there is none.
 type found struct {
 	value any
@@ -68,6 +76,11 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 	if i < 0 || i >= len(t.Tokens) {
 		return nil, 0
 	}
+	id, class := t.ids[i], t.classes[i].id()
+	reads := c.reads.has(id, class)
+	if !reads && !c.may.has(id, class) {
+		return nil, 0
+	}
 	memo := t.memo[c.id]
 	if memo == nil {
 		memo = make([]found, len(t.Tokens))
@@ -77,8 +90,7 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 		return f.value, int(f.next)
 	}
 	memo[i].known = true // a category that begins with itself ends here
-	class := t.classes[i]
-	if c.read != nil && (c.read.At == 0 || c.read.Like != "" || c.read.At&class != 0) {
+	if reads {
 		value, next = c.read.Read(t, i)
 	}
 	best := int32(-1)
@@ -91,9 +103,9 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 			}
 		}
 	}
-	try(c.first[t.ids[i]])
+	try(c.first[id])
 	if class != 0 {
-		try(c.first[-1-int32(bits.TrailingZeros8(uint8(class)))])
+		try(c.first[class])
 	}
 	try(c.first[anything])
 	memo[i] = found{value, int32(next), true}
@@ -168,6 +180,9 @@ func (a *Args) match(elems []elem, i int) (value any, next int) {
 			}
 		}
 		for _, w := range e.words {
+			if i >= len(t.ids) || !e.begins.has(t.ids[i], t.ids[i]) {
+				break
+			}
 			if j := t.row(i, w); j > 0 {
 				if value, next = a.match(rest, j); next > 0 {
 					return value, next

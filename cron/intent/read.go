@@ -36,8 +36,11 @@ type request struct {
 
 // Read says what a message wants.
 func Read(text string, c Context) Intent {
-	text = recast(text)
-	r := newRequest(trimmed(text), text, c)
+	t := theGrammar().Read(text)
+	if text = recast(t); text != t.Source {
+		t = theGrammar().Read(text)
+	}
+	r := newRequest(trimmed(t), text, c)
 	if len(r.Tokens) == 0 {
 		return Intent{}
 	}
@@ -113,7 +116,11 @@ func (r request) depends() bool {
 
 // known tries what is not a new reminder.
 func (r request) known() (Intent, bool) {
-	s := newSense(theGrammar().Read(r.said), r.c, r.asked >= 0)
+	whole := r.Text
+	if r.Source != r.said {
+		whole = theGrammar().Read(r.said)
+	}
+	s := newSense(whole, r.c, r.asked >= 0)
 	all := s.all()
 	if (r.At("none", 0) > 0 || r.At("quotes", 0) > 0 && (r.asked < 0 || r.First(0, r.asked, "quote") >= 0)) && !all.op("undo") && s.marks[0].kind != "it" {
 		return Intent{}, true
@@ -135,8 +142,8 @@ func (r request) known() (Intent, bool) {
 
 // recast says "set a dentist reminder" and 设个交水费的提醒 as "remind me": what is to
 // be done stands inside of the words that ask, which no table can say.
-func recast(text string) string {
-	r := newRequest(theGrammar().Read(text), text, Context{})
+func recast(t *grammar.Text) string {
+	r, text := newRequest(t, t.Source, Context{}), t.Source
 	for i := range r.Tokens {
 		if r.asked = i; i > 0 && r.At("clause-mark", i-1) != i && !r.onlyTimes() {
 			continue
@@ -201,8 +208,7 @@ func (r request) fresh() Intent {
 }
 
 // trimmed is the text without politeness and marks around it.
-func trimmed(text string) *grammar.Text {
-	t := theGrammar().Read(text)
+func trimmed(t *grammar.Text) *grammar.Text {
 	i, j := 0, len(t.Tokens)
 	for i < j {
 		k := t.Longest(i, "polite", "zh-polite")

@@ -21,7 +21,7 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 	if in.Kind != Ask || in.Question == nil {
 		return Intent{}, false
 	}
-	t := trimmed(answer)
+	t := trimmed(theGrammar().Read(answer))
 	if len(t.Tokens) == 0 || len(t.Tokens) > maxWords {
 		return Intent{}, false
 	}
@@ -118,7 +118,7 @@ func restated(in Intent, answer string, c Context) string {
 
 // text is what an answer says to be reminded of: "to call Bob", 给老王打电话.
 func text(answer string) string {
-	t := trimmed(answer)
+	t := trimmed(theGrammar().Read(answer))
 	i := 0
 	for i < len(t.Tokens) && t.At("answer-lead", i) > i && t.At("answer-lead", i) < len(t.Tokens) {
 		i = t.At("answer-lead", i)
@@ -129,7 +129,7 @@ func text(answer string) string {
 // Core is an answer without what people say around it: "no, I meant 8am" is
 // "8am", 改成后天上午十点吧 is 后天上午十点.
 func Core(answer string) string {
-	t := trimmed(answer)
+	t := trimmed(theGrammar().Read(answer))
 	i, j := 0, len(t.Tokens)
 	mark := func(k int) bool {
 		return t.Tokens[k].Kind == grammar.Mark && !strings.ContainsAny(t.Tokens[k].Text, `"“#/@*+(（`)
