@@ -166,7 +166,7 @@ func TestListAndChange(t *testing.T) {
 	id := b.made(ann, `{"action":"add","message":"drink","every_seconds":60}`)
 	zh := ann
 	zh.Lang = "zh"
-	b.run(zh, `{"action":"list"}`, "", "1. ", "：drink（每1分钟）")
+	b.run(zh, `{"action":"list"}`, "", "1. ", "：drink（每分钟）")
 	elsewhere := ann
 	elsewhere.Addr.Thread = ""
 	b.run(elsewhere, `{"action":"list"}`, "", "drink (every minute)") // the threads of a chat share a list
