@@ -37,6 +37,10 @@ type request struct {
 // Read says what a message wants.
 func Read(text string, c Context) Intent {
 	t := theGrammar().Read(text)
+	if c.Command && t.Is(0, "me", "us") { // /remind me tomorrow to call
+		text = "remind " + text
+		t = theGrammar().Read(text)
+	}
 	if text = recast(t); text != t.Source {
 		t = theGrammar().Read(text)
 	}

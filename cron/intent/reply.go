@@ -48,6 +48,11 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 	}
 	core := Core(answer)
 	all, err := when.FindAll(clocked(core), c.Now, c.Zone)
+	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok && len(unsure.Choices) > 0 && unsure.Choices[0].Rest == "" && !unsure.Choices[0].At.IsZero() {
+		made.Kind, made.Question = Ask, &Question{Missing: MissTime, Text: unsure.Question, Choices: unsure.Choices}
+		made.Time = restated(made, answer, c)
+		return made, true
+	}
 	if err != nil || all[0].Rest != "" && made.Text != "" && !strings.Contains(said, all[0].Rest) {
 		return Intent{}, false
 	}

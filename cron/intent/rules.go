@@ -189,6 +189,15 @@ var facts = map[string]condition{
 	},
 	"whether": some.whether,
 	"ended":   some.ends,
+	"off": func(s some) bool { // no pills until monday; 周一之前不用吃药
+		for i, m := range s.marks {
+			until := s.Is(m.from-1, "until", "till", "til", "before") || s.Is(m.from, "until", "till", "til", "before")
+			if before := s.part(0, i); m.kind == clock && (until && (before.op("remove", "pause") || before.has("not")) || s.Is(m.to-1, "前") && s.has("not")) {
+				return true
+			}
+		}
+		return false
+	},
 	"bound": func(s some) bool {
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.At("bounds", m.from) > 0 })
 	},

@@ -67,6 +67,9 @@ func (s *sense) label(asks bool) {
 	}
 	for i := 0; i < len(s.Tokens); {
 		m := s.mark(i, told, asks)
+		if last := len(s.marks) - 1; m.kind == "break" && s.Is(m.from, "but") && last >= 0 && s.marks[last].kind == "all" {
+			m.kind = "but" // everything but the milk
+		}
 		s.marks, i = append(s.marks, m), m.to
 	}
 	if len(s.marks) > 1 && s.marks[0].kind == "it" && s.marks[0].to < 3 && s.marks[1].kind == stop {

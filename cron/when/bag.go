@@ -137,6 +137,9 @@ func (all pieces) clocks() []clock {
 	near := func(i, step int) part {
 		for i += step; i >= 0 && i < len(all); i += step {
 			if p := all[i]; p.part != noPart && p.clock == nil {
+				if step > 0 && i+1 < len(all) && all[i+1].clock != nil && all[i+1].from == p.to {
+					return noPart // 八点和晚上八点: of the hour behind it
+				}
 				return p.part
 			}
 		}

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -111,7 +112,19 @@ func (b *bag) repeatHours() []slot {
 		}
 		all = longer
 	}
-	return all
+	return forward(all)
+}
+
+// forward keeps the readings in which one hour comes after the other, where
+// there are any.
+func forward(all []slot) []slot {
+	kept := slices.DeleteFunc(slices.Clone(all), func(s slot) bool {
+		return !slices.IsSortedFunc(s, func(a, b clock) int { return cmp.Or(a.hour*60+a.minute-b.hour*60-b.minute, -1) })
+	})
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
 }
 
 // repeatDays are the readings of the days; an open answer asks for them.
