@@ -73,7 +73,7 @@ func short(p Phrase, err error) string {
 // slotsOf are the first times of a phrase.
 func slotsOf(p Phrase, after time.Time) string {
 	var all []string
-	for range 5 {
+	for range 120 {
 		next, ok := p.Next(after)
 		if !ok {
 			break
