@@ -127,7 +127,7 @@ func (s *Server) Expire() {
 }
 
 // Handler serves the API, the oapi host and the stream gateway on one base.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+func (s *Server) Handler() http.Handler { return served.Whole(http.HandlerFunc(s.serve)) }
 
 // route is one call. run is called with the server locked.
 type route struct {

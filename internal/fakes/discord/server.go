@@ -126,13 +126,13 @@ func (s *Server) Revoke() {
 
 // Handler serves the API under /api/v9, the gateway and the files.
 func (s *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return served.Whole(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" && r.Header.Get("Upgrade") != "" {
 			s.serveGateway(w, r)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // newID is a snowflake of now. The server is locked.

@@ -110,7 +110,7 @@ func (s *Server) AppID() string { return s.opts.AppID }
 func (s *Server) Secret() string { return s.opts.Secret }
 
 // Handler serves the open platform: calls and the long connection.
-func (s *Server) Handler() http.Handler { return s.mux }
+func (s *Server) Handler() http.Handler { return served.Whole(s.mux) }
 
 type object = map[string]any
 

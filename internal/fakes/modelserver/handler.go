@@ -49,7 +49,7 @@ func (s *Server) Handler() http.Handler {
 		s.violate(fmt.Sprintf("%s %s does not exist", r.Method, r.URL.Path))
 		http.NotFound(w, r)
 	})
-	return mux
+	return served.Whole(mux)
 }
 
 func (s *Server) serve(v api) http.HandlerFunc {

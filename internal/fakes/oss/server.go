@@ -115,7 +115,7 @@ func (s *Server) Calls(method string) int {
 }
 
 // Handler serves the bucket.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+func (s *Server) Handler() http.Handler { return served.Whole(http.HandlerFunc(s.serve)) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	fault := s.note(r.Method)

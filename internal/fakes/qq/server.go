@@ -133,12 +133,12 @@ func (s *Server) AppID() string { return s.opts.AppID }
 
 // Handler serves everything under one address, REST and gateway.
 func (s *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return served.Whole(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.base = "http://" + r.Host
 		s.mu.Unlock()
 		s.mux.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // refusal is an answer of the platform that says no.

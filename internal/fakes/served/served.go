@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 )
@@ -104,6 +105,18 @@ func Wait[K comparable, M any](ctx context.Context, n *News, chat K, shown func(
 			return all, fmt.Errorf("chat %v shows %+v: %w", chat, all, context.Cause(ctx))
 		}
 	}
+}
+
+// Whole serves with h and reads what h leaves of the body of a request. The
+// front of a real platform does so; net/http breaks the connection under a
+// large rest half a second after the answer, and a slow client would see that
+// rather than why it was refused.
+func Whole(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := r.Body // h may put a limit on it
+		h.ServeHTTP(w, r)
+		_, _ = io.Copy(io.Discard, body) // the client may be gone
+	})
 }
 
 // JSON answers with body, which is application/json unless the header says so

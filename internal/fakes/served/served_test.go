@@ -1,9 +1,13 @@
 package served_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -103,6 +107,36 @@ func TestWait(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// A slow client sends more than is allowed, and reads the answer only then.
+func TestWhole(t *testing.T) {
+	s := httptest.NewServer(served.Whole(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 10)); err != nil {
+			served.JSON(w, http.StatusRequestEntityTooLarge, "too large")
+		}
+	})))
+	t.Cleanup(s.Close)
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	const size = 32 << 20 // more than the buffers of a connection hold
+	_, err = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size)
+	if err == nil {
+		_, err = conn.Write(make([]byte, size))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Error(resp.Status)
+	}
 }
 
 func TestJSON(t *testing.T) {

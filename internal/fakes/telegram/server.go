@@ -126,7 +126,7 @@ func (s *Server) Revoke() {
 }
 
 // Handler serves /bot<token>/<method> and /file/bot<token>/<path>.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+func (s *Server) Handler() http.Handler { return served.Whole(http.HandlerFunc(s.serve)) }
 
 // apiError is an answer with ok=false.
 type apiError struct {
