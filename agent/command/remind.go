@@ -20,13 +20,16 @@ type Reminders interface {
 	// the text wants of the reminders; task: what is to be done by the agent.
 	Remind(ctx context.Context, a Asker, text string, task bool) (Reply, error)
 	List(ctx context.Context, a Asker) (Reply, error)
-	// Timed says that a text holds a time, or what may be one.
+	// Timed says that a text holds a time, or what may be one; Dated that it is days
+	// and nothing else.
 	Timed(a Asker, text string) bool
+	Dated(a Asker, text string) bool
 	// Change does what the verb says to the job that rest means: a number of the
 	// list, an id, or words of its text, with the new time, text or name behind
 	// it. The verbs are "remove", "pause", "resume", "run", "skip", "done", "undo",
 	// "move", "snooze", "rename", "text" and "clear", which means all; "more" shows the
-	// rest of a list, "when" one of it, and "export" gives all as a calendar file.
+	// rest of a list, "when" one of it, "list" those of the days that rest names,
+	// and "export" gives all as a calendar file.
 	Change(ctx context.Context, a Asker, verb, rest string) (Reply, error)
 }
 
@@ -71,6 +74,7 @@ func verbs() [][]string {
 		{"rename", "name", "改名", "重命名"},
 		{"text", "edit", "改内容", "内容"},
 		{"export", "导出"},
+		{"help", "?", "帮助", "用法"},
 	}
 }
 
@@ -164,20 +168,24 @@ func runCron(ctx context.Context, s *Set, r *request) (string, error) {
 func (s *Set) manage(ctx context.Context, r *request) (string, error) {
 	verb, rest := verbOf(r.args)
 	word, _, _ := strings.Cut(r.args, " ")
+	a, lists := s.asker(r), verb == "list" || verb == ""
 	switch {
+	case lists && s.ports.Reminders.Dated(a, rest):
+		return r.show(s.ports.Reminders.Change(ctx, a, "list", rest))
 	case verb == "list":
 		return s.listReminders(ctx, r)
+	case verb == "help":
+		return r.allVerbs(), nil
 	case verb == "" && isRef(r.args):
-		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), "when", r.args))
-	case verb == "" && (nearVerb(word) != "" || !s.ports.Reminders.Timed(s.asker(r), r.args)):
+		return r.show(s.ports.Reminders.Change(ctx, a, "when", r.args))
+	case verb == "" && (nearVerb(word) != "" || !s.ports.Reminders.Timed(a, r.args)):
 		return r.unknownVerb(word), nil
 	case verb != "" && verb != "add" && verb != "task":
-		return r.show(s.ports.Reminders.Change(ctx, s.asker(r), verb, rest))
+		return r.show(s.ports.Reminders.Change(ctx, a, verb, rest))
 	}
 	if rest == "" {
 		return r.pick("When, and what? For example `/cron add every day at 09:00 take the pills`.", "什么时候，什么内容？例如 `/定时 添加 每天 09:00 吃药`。"), nil
 	}
-	a := s.asker(r)
 	a.Prefix = r.pick("/cron add", "/定时 添加")
 	if verb == "task" {
 		a.Prefix = r.pick("/cron task", "/定时 任务")
@@ -191,8 +199,12 @@ func (r *request) unknownVerb(word string) string {
 	if near := nearVerb(word); near != "" {
 		meant = fmt.Sprintf(r.pick(" Did you mean `%s`?", "你是想用 `%s` 吗？"), near)
 	}
-	return fmt.Sprintf(r.pick("I do not know %s.%s There are list, more, add, task, remove, clear, pause, resume, run, skip, done, undo, move, snooze, rename, text and export; a new reminder needs a time.",
-		"没有 %s 这个操作。%s可用：列表、更多、添加、任务、删除、清空、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容、导出；新建提醒要写时间。"), code(cut(word)), meant)
+	return fmt.Sprintf(r.pick("I do not know %s.%s %s", "没有 %s 这个操作。%s%s"), code(cut(word)), meant, r.allVerbs())
+}
+
+func (r *request) allVerbs() string {
+	return r.pick("There are list, more, add, task, remove, clear, pause, resume, run, skip, done, undo, move, snooze, rename, text and export; a new reminder needs a time.",
+		"可用：列表、更多、添加、任务、删除、清空、暂停、恢复、执行、跳过、完成、撤销、改到、推迟、改名、内容、导出；新建提醒要写时间。")
 }
 
 func (s *Set) listReminders(ctx context.Context, r *request) (string, error) {

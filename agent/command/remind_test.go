@@ -37,6 +37,10 @@ func (d *diary) Timed(_ command.Asker, text string) bool {
 	return strings.ContainsAny(text, "0123456789")
 }
 
+func (d *diary) Dated(_ command.Asker, text string) bool {
+	return text == "tomorrow" || text == "明天"
+}
+
 func (d *diary) Change(_ context.Context, a command.Asker, action, ref string) (command.Reply, error) {
 	return d.note(a, "%s %q", action, ref)
 }
@@ -59,6 +63,11 @@ func TestReminders(t *testing.T) {
 		{"/reminders", "list", "/reminders remove 1"},
 		{"/提醒列表", "list", "/提醒列表 删除 1"},
 		{"/reminders remove 2", `remove "2"`, "done"},
+		{"/reminders tomorrow", `list "tomorrow"`, "done"},
+		{"/提醒列表 明天", `list "明天"`, "done"},
+		{"/reminders show tomorrow", `list "tomorrow"`, "done"},
+		{"/reminders help", "", "There are list, more"},
+		{"/提醒列表 帮助", "", "可用：列表"},
 		{"/reminders Delete the pills", `remove "the pills"`, "done"},
 		{"/提醒列表 删除2", `remove "2"`, "done"},
 		{"/提醒列表 删除　2", `remove "2"`, "done"},

@@ -13,11 +13,11 @@ import (
 	"magpie/cron/when"
 )
 
-// What intent.Answered calls a yes and a no.
+// What intent.Answered calls a yes, a no, and a wish for the rest of a list.
 const (
 	yes  = "yes"
 	no   = "no"
-	more = "more|more please|show more|show me more|the rest|show the rest|show me the rest|next page|and the rest|what else|continue the list|更多|还有呢|下一页|显示更多|看更多|其余的|剩下的|剩下的呢|还有哪些|后面的|继续列"
+	more = "more"
 )
 
 func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
@@ -67,6 +67,19 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 	if err != nil {
 		return nil, Said{}, err
 	}
+	var failed error
+	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
+		all, failed = d.known(ctx, w)
+		for i := 0; q != nil && i < len(all); i++ { // what is said is about the question
+			all[i].Just = ""
+		}
+		return all
+	}}
+	if open := q; q != nil && q.ID != seed && d.rangSince(ctx, w, q) {
+		if q = nil; !putsOff(d.words.read(m.Text, c), c) {
+			q = open
+		}
+	}
 	if q != nil {
 		if q.ID == seed { // this message has asked it
 			return nil, w.prompt(*q), nil
@@ -75,42 +88,29 @@ func (d *Desk) hear(ctx context.Context, w Who, m Message, seed string) (*deed, 
 			return todo, said, err
 		}
 	}
-	if oneOf(fold(m.Text), more) && !m.Answer {
+	if len(m.Text) < maxShown && !m.Answer && intent.Answered(m.Text) == more {
 		if said, there, err := d.more(ctx, w); there || err != nil {
 			return nil, said, err
 		}
 	}
 	m = w.forWhom(m)
-	var failed error
-	c := intent.Context{Now: d.jobs.Now(), Zone: w.zone(), Command: m.Command, Known: func() (all []intent.Known) {
-		all, failed = d.known(ctx, w)
-		for i := range all {
-			if q != nil { // what is said is about the question
-				all[i].Just = ""
-			}
-		}
-		return all
-	}}
 	in, m, answers := d.understood(w, q, m, c)
 	if failed != nil {
 		return nil, Said{}, failed
 	}
 	if q != nil && !answers {
-		if ids := d.pointed(ctx, wish{w, in, m}, q, c); len(ids) > 0 {
-			return d.chosen(ctx, w, q, ids, seed)
+		if todo, said, done, err := d.about(ctx, wish{w, in, m}, q, c, seed); done || err != nil {
+			return todo, said, err
 		}
 	}
-	if m.Answer && !answers {
+	switch {
+	case m.Answer && !answers, in.Kind == intent.None && !m.Command:
 		return nil, Said{}, errNothing
+	case in.Kind == intent.None:
+		return nil, Said{}, when.ErrNone
 	}
 	if in.Task = in.Task || m.Task; m.Calls != "" && (in.Kind == intent.Create || in.Kind == intent.Ask && in.Op == "") {
 		in.Text = strings.TrimSpace(m.Calls + " " + in.Text)
-	}
-	switch {
-	case in.Kind == intent.None && m.Command:
-		return nil, Said{}, when.ErrNone
-	case in.Kind == intent.None:
-		return nil, Said{}, errNothing
 	}
 	todo, said, err := d.meet(ctx, wish{w, in, m}, seed)
 	if r, refused := errors.AsType[*Refusal](err); refused && in.Maybe && (r.Kind == Unknown || r.Kind == Unsure && in.Ref.Words != "") {
@@ -141,6 +141,9 @@ func (d *Desk) understood(w Who, q *question, m Message, c intent.Context) (inte
 	}
 	if early {
 		in = d.words.read(m.Text, c)
+	}
+	if q != nil && q.Job != "" && in.Op == intent.Remove && in.Ref == (intent.Ref{Last: true}) {
+		in.Ref = intent.Ref{Words: q.Job} // "delete it"
 	}
 	return in, m, false
 }
@@ -224,7 +227,16 @@ func (q *question) picked(answer string) (int, bool) {
 			return i, true
 		}
 	}
-	switch kind := intent.Answered(answer); {
+	kind := intent.Answered(answer)
+	if kind == "remove" { // it is a yes only to that
+		switch kind = "unsure"; {
+		case q.makes():
+			kind = no
+		case len(q.Choices) > 0 && q.Choices[0].Deed != nil && q.Choices[0].Deed.Op == intent.Remove:
+			kind = yes
+		}
+	}
+	switch {
 	case kind == no, kind == "drop", kind == "none" && len(q.times()) == 0:
 		return -1, true
 	case len(q.Choices) > 0 && q.Choices[0].Keys == yes && (kind == yes || kind == "all" && q.yesNo()):

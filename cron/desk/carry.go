@@ -19,7 +19,7 @@ func (d *Desk) carry(ctx context.Context, w Who, todo deed) (Said, error) {
 	if err := d.answered(ctx, w, todo.Answers); err != nil {
 		return Said{}, err
 	}
-	c := change{ID: todo.Seed, At: d.jobs.Now(), By: w.person()}
+	c := change{ID: todo.Seed, At: d.jobs.Now(), By: w.person(), Gone: todo.Op == intent.Remove}
 	var out []outcome
 	var failed error
 	many := len(todo.Steps) > 1 && todo.Steps[0].Do != "add" || todo.Undoes != ""
@@ -49,7 +49,7 @@ func (d *Desk) carry(ctx context.Context, w Who, todo deed) (Said, error) {
 		*all = slices.DeleteFunc(*all, func(old change) bool {
 			return old.ID == c.ID || failed == nil && old.ID == todo.Undoes || c.At.Sub(old.At) > undoFor
 		})
-		if todo.Undoes == "" && len(c.ids()) > 0 {
+		if todo.Undoes == "" && len(out) > 0 { // also what cannot be taken back: it hides what was before
 			*all = append(*all, c)
 		}
 		*all = (*all)[max(0, len(*all)-maxUndo):]
@@ -72,7 +72,7 @@ func (d *Desk) spokenOf(ctx context.Context, w Who, op intent.Op, out []outcome)
 		ids = append(ids, o.job.ID)
 	}
 	var just intent.Event
-	if slices.Contains([]intent.Op{"", intent.Move, intent.Repeat, intent.Snooze, intent.Text, intent.Rename, intent.Once}, op) {
+	if slices.Contains([]intent.Op{"", intent.Move, intent.Repeat, intent.Add, intent.Snooze, intent.Text, intent.Rename, intent.Once}, op) {
 		just = intent.Set
 	}
 	return d.spoken(ctx, w, just, ids...)
@@ -139,11 +139,26 @@ func (d *Desk) step(ctx context.Context, w Who, todo deed, i int) (outcome, erro
 			err = d.memory.Delete(ctx, w.room("rang", st.ID))
 		}
 	case "set":
-		o.job, err = d.jobs.Update(ctx, w.Addr, st.ID, by, st.set)
+		o.job, err = d.update(ctx, w, st, was)
 	default:
 		err = fmt.Errorf("step %q of a reminder", st.Do)
 	}
 	return o, err
+}
+
+// update sets fields of a job; what was skipped of it stays so.
+func (d *Desk) update(ctx context.Context, w Who, st step, was cron.Job) (cron.Job, error) {
+	var until time.Time
+	if st.Job.Schedule != (cron.Schedule{}) {
+		st.Job.Schedule, until = kept(was, st.Job.Schedule, d.jobs.Now())
+	}
+	j, err := d.jobs.Update(ctx, w.Addr, st.ID, w.by(), st.set)
+	if err == nil && !until.IsZero() {
+		if skipped, failed := d.jobs.SkipUntil(ctx, w.Addr, st.ID, w.by(), until); failed == nil { // else it has ended by then
+			j = skipped
+		}
+	}
+	return j, err
 }
 
 // finish ends what comes again and again until it is done.
@@ -198,7 +213,7 @@ func manual(j cron.Job) (slot time.Time) {
 }
 
 // undoing takes back the change with this id, "" = the last one of the asker.
-func (d *Desk) undoing(ctx context.Context, w Who, id, seed string) (*deed, error) {
+func (d *Desk) undoing(ctx context.Context, w wish, id, seed string) (*deed, error) {
 	all, err := recall[[]change](ctx, d.memory, w.room("undo"))
 	if err != nil {
 		return nil, err
@@ -211,6 +226,10 @@ func (d *Desk) undoing(ctx context.Context, w Who, id, seed string) (*deed, erro
 			continue
 		}
 		switch {
+		case len(c.ids()) == 0:
+			return nil, &Refusal{Kind: Unknown, Text: w.pick("what I did last cannot be taken back", "刚才做的无法撤回")}
+		case w.in.What == intent.UndoChange && len(c.Was) == 0, w.in.What == intent.UndoRemoval && !c.Gone:
+			return nil, &Refusal{Kind: Unknown, Text: w.pick("what I did last was no change of that kind; say “undo” to take it back", "刚才没有这样的更改；要撤回刚才做的，请说“撤销”")}
 		case !theirs:
 			return nil, &Refusal{Kind: Forbidden, Text: w.pick("only who made this change, or an admin, may take it back", "只有做出更改的人或管理员可以撤销")}
 		case slices.ContainsFunc(c.ids(), func(id string) bool { return slices.Contains(later, id) }):

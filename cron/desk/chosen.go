@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"magpie/cron/intent"
+	"magpie/cron/when"
 )
 
 // answer takes what a message chooses: one of what a question offers, none, or
@@ -24,7 +25,7 @@ func (d *Desk) answer(ctx context.Context, w wish, q *question, seed string) (to
 	kind := intent.Answered(w.m.Text)
 	ids, makes := q.jobs(), len(q.times()) > 1 && q.Choices[0].Deed.Op == ""
 	switch {
-	case kind == "", kind == yes && w.m.Answer && len(q.Choices) == 0:
+	case kind == "", kind == more, kind == yes && w.m.Answer && len(q.Choices) == 0:
 		return nil, Said{}, false, nil
 	case kind == "all" && len(ids) > 1:
 		todo, said, err = d.chosen(ctx, w.Who, q, ids, seed)
@@ -43,10 +44,31 @@ func (d *Desk) answer(ctx context.Context, w wish, q *question, seed string) (to
 	return nil, w.prompt(*q), true, nil
 }
 
+// about takes what a message says of what the question is about: "delete it", or
+// which of those is meant. "It" is what the question would make; which of several
+// is not said so.
+func (d *Desk) about(ctx context.Context, w wish, q *question, c intent.Context, seed string) (todo *deed, said Said, done bool, err error) {
+	drops := w.in.Op == intent.Remove && w.in.Ref == (intent.Ref{Last: true}) && w.in.But == nil
+	ids, points := d.pointed(ctx, w, q, c)
+	switch {
+	case drops && q.makes():
+		todo, said, err = d.choose(ctx, w.Who, q, -1, seed)
+	case drops, len(ids) == 0 && points:
+		said = w.prompt(*q)
+	case len(ids) > 0:
+		todo, said, err = d.chosen(ctx, w.Who, q, ids, seed)
+	default:
+		return nil, said, false, nil
+	}
+	return todo, said, true, err
+}
+
 // pointed are the jobs that an answer means, of those that the question is about.
-func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Context) (ids []string) {
+// It may point at none of them.
+func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Context) (ids []string, points bool) {
+	nothing := w.in.Kind == intent.None
 	if in := w.in; in.Kind == intent.Query || in.Kind == intent.Change && in.Op != intent.Text && in.Op != intent.Done && in.Op != q.Intent.Op {
-		return nil // it is something else
+		return nil, false // it is something else
 	}
 	offered, known := q.about(), c.Known
 	c.Known = func() []intent.Known {
@@ -54,7 +76,7 @@ func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Contex
 	}
 	in, ok := intent.Pointed(w.m.Text, c)
 	if !ok || len(offered) == 0 {
-		return nil
+		return nil, false
 	}
 	w.in, w.m.Reply = q.Intent, ""
 	w.in.Ref, w.in.And, w.in.But = in.Ref, in.And, in.But
@@ -64,7 +86,7 @@ func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Contex
 			ids = append(ids, j.ID)
 		}
 	}
-	return ids
+	return ids, nothing && len(q.jobs()) > 0
 }
 
 // chosen carries on what a question was about, with the jobs that its answer
@@ -112,4 +134,19 @@ func (d *Desk) closing(ctx context.Context, w Who, q *question, seed string, m m
 	}
 	m.said.Text += note
 	return nil, m.said, d.answered(ctx, w, q.ID)
+}
+
+// rangSince says that the last that was told is a reminder which has rung after a
+// question was asked.
+func (d *Desk) rangSince(ctx context.Context, w Who, q *question) bool {
+	rang, err := d.rang(ctx, w, nil)
+	last, failed := d.topic(ctx, w, rang)
+	return err == nil && failed == nil && last.Just == intent.Rang && last.At.After(q.Until.Add(-askedFor))
+}
+
+// putsOff says that a message, which is about what has rung if it is about anything,
+// puts that off, without another time, or is done with it.
+func putsOff(in intent.Intent, c intent.Context) bool {
+	p, _ := when.Parse(in.Time, c.Now, c.Zone)
+	return (in.Op == intent.Snooze || in.Op == intent.Done) && (in.Time == "" || p.Vague)
 }

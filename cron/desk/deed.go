@@ -65,7 +65,9 @@ func (d *Desk) creating(w wish, seed string) (*deed, error) {
 			j.Message = p.Rest // each of several has its own
 		}
 		if in.Timer {
-			j.Name = w.pick("timer", "计时器")
+			if j.Name = w.pick("timer", "计时器"); intent.Alarm(w.m.Text) {
+				j.Name = w.pick("alarm", "闹钟")
+			}
 			if j.Message == "" {
 				j.Message = w.pick("time is up", "时间到")
 			}
@@ -140,7 +142,7 @@ func (d *Desk) rare(found []cron.Job) []cron.Job {
 // ended is the operation on jobs that may get an end, which may be said as a new
 // time. Of all of them those are meant that repeat.
 func ended(in intent.Intent, found []cron.Job) ([]cron.Job, intent.Op) {
-	if in.Op == intent.Move && !slices.ContainsFunc(found, single) && when.IsEnd(in.Time) {
+	if in.Op == intent.Move && when.IsEnd(in.Time) {
 		in.Op = intent.End
 	}
 	if repeat := slices.DeleteFunc(slices.Clone(found), single); in.Op == intent.End && in.Ref.All && len(repeat) > 0 {
@@ -149,30 +151,36 @@ func ended(in intent.Intent, found []cron.Job) ([]cron.Job, intent.Op) {
 	return found, in.Op
 }
 
+// allows says that a job may be changed as is wished: in a chat of two, what rang is
+// also put off and done by whom it was not made for.
+func (w wish) allows(j cron.Job) bool {
+	return w.may(j) || w.Direct && (w.in.Op == intent.Snooze || w.in.Op == intent.Done)
+}
+
 // changing decides which jobs are meant, and what becomes of them.
 func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error) {
 	in := w.in
-	if in.Op == intent.Undo {
-		return d.undoing(ctx, w.Who, "", seed)
-	}
 	if in.Op == intent.Snooze && in.Ref.Number > 0 && in.Ref.Words != "" && in.Shift == (when.Span{}) && in.Time == "" {
 		return d.orMinutes(ctx, w, seed)
 	}
 	found, rang, many, err := d.meantAll(ctx, w)
+	if in.Op == intent.Resume && errors.Is(err, errGone) {
+		w.in.What = intent.UndoRemoval
+		return d.undoing(ctx, w, "", seed)
+	}
 	if err != nil {
 		return nil, err
 	}
 	all := found
-	found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
-		return !w.may(j) && !(w.Direct && (in.Op == intent.Snooze || in.Op == intent.Done))
-	})
+	found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return !w.allows(j) })
 	if len(found) == 0 {
 		return nil, d.whose(w.Who, all[0])
 	}
-	if in.Ref.One && len(found) > 1 {
+	if in.Ref.One && in.Ref.Clock == "" && len(found) > 1 {
 		found = d.rare(found)
 	}
-	if !in.From.IsZero() {
+	in.From = w.dated(found, rang, d.jobs.Now())
+	if !in.From.IsZero() && in.Op != intent.Move {
 		if in.Op == intent.Pause && slices.ContainsFunc(found, single) {
 			return nil, &Refusal{Kind: Unsure, Text: w.pick("what comes only once cannot be paused for a time; say when it shall come instead", "只提醒一次的不能暂停一段时间，请说改到什么时候")}
 		}
@@ -204,7 +212,7 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(changed.Steps) == 1 && changed.Steps[0].Do == string(intent.Remove) {
 		changed.Op = intent.Remove
 	}
-	if asks := in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); (len(found) > 1 || w.m.Command && in.Ref.All) && asks && in.Op != intent.Done {
+	if asks := many || in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); (len(found) > 1 || w.m.Command && in.Ref.All) && asks && in.Op != intent.Done || in.Asks {
 		return nil, d.sure(w.Who, changed, found)
 	}
 	return changed, nil

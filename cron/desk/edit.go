@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"magpie/cron"
@@ -37,15 +36,6 @@ func (w wish) again(j cron.Job) error {
 	}
 }
 
-// The words after which an answer asks for something new, and those that answer
-// nothing.
-const (
-	anew   = "remind me|wake me|tell me|set a|set an|提醒我|叫我|设个|设一个|帮我设"
-	polite = "thanks|thank you|thx|hi|hello|hey|hm|hmm|谢谢|多谢|你好|嗯嗯|哦"
-)
-
-var asking = regexp.MustCompile(`(?i)^(?:who|whose|what|how|why|where|when|which|is|are|do|does|did|can|could|will|would|have|has)\b|[?？吗呢][\s。！!]*$|怎么|什么|为啥`)
-
 // edited reads an answer to such a question. False when it is none.
 func (q *question) edited(answer string, c intent.Context) (intent.Intent, bool) {
 	in, moved := q.Intent, intent.Move
@@ -56,7 +46,7 @@ func (q *question) edited(answer string, c intent.Context) (intent.Intent, bool)
 	if in.Op, in.Time = moved, intent.Core(answer); intent.OnlyTime(answer, c) {
 		return in, true
 	}
-	if asking.MatchString(text) || says(text, anew) || intent.Answered(text) != "" || oneOf(fold(text), polite) {
+	if !intent.Edits(text) {
 		return in, false
 	}
 	all, err := when.FindAll(text, c.Now, c.Zone)

@@ -24,7 +24,9 @@ func (w wish) slots(j cron.Job, now time.Time) (all []time.Time, first bool) {
 		from = now.Add(time.Second)
 	}
 	for t := next(j, from.Add(-time.Second)); !t.IsZero() && t.Before(to) && len(all) < maxLeft; t = next(j, t) {
-		all = append(all, t)
+		if single(j) || w.in.Part.Day && w.in.Part.Clock == "" || w.among(t) {
+			all = append(all, t)
+		}
 	}
 	return all, len(all) > 0 && all[0].Equal(next(j, now))
 }
@@ -57,7 +59,7 @@ func (d *Desk) leaving(w wish, j cron.Job) ([]step, error) {
 		return []step{{Do: string(intent.Remove), ID: j.ID, Slots: all}}, nil
 	case first && len(all) == 1:
 		return []step{{Do: string(intent.Skip), ID: j.ID, Slots: all}}, nil
-	case first:
+	case first && w.in.Part.Clock == "":
 		return []step{{Do: "leave", ID: j.ID, Slots: all, Until: w.in.To}}, nil
 	}
 	if s, ok := without(j, all, now); ok {

@@ -183,7 +183,7 @@ func (d *Desk) query(ctx context.Context, w wish) (Said, error) {
 		coming = coming[:min(1, len(coming))]
 	case intent.AskLeft, intent.AskWhen:
 		if in.Ref == (intent.Ref{}) && w.m.Reply == "" && in.What == intent.AskLeft {
-			timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|计时器") })
+			timers := slices.DeleteFunc(slices.Clone(coming), func(it listItem) bool { return !oneOf(it.job.Name, "timer|alarm|计时器|闹钟") })
 			if len(timers) == 0 {
 				lines = append(lines, w.pick("No timer is running; start one with “timer 25 minutes”.", "没有正在走的倒计时；要开始就说“倒计时25分钟”。"))
 			}

@@ -93,6 +93,7 @@ type change struct {
 	By   string
 	Made []string
 	Was  []string // jobs that were changed; what they were stands under the change
+	Gone bool     // they were removed
 }
 
 func (c change) ids() []string { return append(append([]string{}, c.Made...), c.Was...) }
@@ -137,6 +138,9 @@ func (t topic) just(id string, now time.Time) intent.Event {
 	return ""
 }
 
+// errGone: the one that was spoken of is no more.
+var errGone = errors.New("it is gone")
+
 // it is the job that nobody names: that of the message which is replied to,
 // what rang lately, the one last spoken of, or the only one. Only what rang is
 // done: "ok" is said of much else.
@@ -165,7 +169,7 @@ func (d *Desk) it(ctx context.Context, w wish, rangFirst bool, pool []cron.Job, 
 	case len(found) > 0:
 		return found, nil
 	case len(last.IDs) > 0 && d.jobs.Now().Sub(last.At) < justNow:
-		return nil, &Refusal{Kind: Unsure, Text: w.pick("the one we spoke of has come or was cancelled, and is no more in the list; say what I shall remind you of and when, or “undo” to take back the last change",
+		return nil, &Refusal{Kind: Unsure, Err: errGone, Text: w.pick("the one we spoke of has come or was cancelled, and is no more in the list; say what I shall remind you of and when, or “undo” to take back the last change",
 			"刚才说的那个已经提醒过或取消了，不在列表里了；请说什么时候提醒你做什么，或者说“撤销”撤回刚才的更改")}
 	case len(pool) == 1:
 		return pool, nil

@@ -19,7 +19,13 @@ import (
 func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 	in, now := w.in, d.jobs.Now()
 	set := func(fields cron.Job) ([]step, error) { return []step{{Do: "set", ID: j.ID, Job: fields}}, nil }
+	part := parted{d, &w, &j, now}
+	if steps, done, err := part.partly(); done {
+		return steps, err
+	}
 	switch in.Op {
+	case intent.Add:
+		return part.adding()
 	case intent.Remove, intent.Pause, intent.Resume, intent.Run:
 		return []step{{Do: string(in.Op), ID: j.ID}}, nil
 	case intent.Text, intent.Rename:
@@ -126,6 +132,11 @@ func (d *Desk) orMinutes(ctx context.Context, w wish, seed string) (*deed, error
 func (d *Desk) reading(w wish, old when.Phrase, slot time.Time, then func(when.Phrase) []step) ([]step, error) {
 	now := d.jobs.Now()
 	p, err := d.words.moved(w.in.Time, old, slot, now)
+	for _, every := range []string{"every ", "每"} { // "make it tuesday and friday" of what repeats
+		if q, failed := d.words.moved(every+w.in.Time, old, slot, now); err == nil && len(p.And) > 0 && old.At.IsZero() && failed == nil {
+			p = q
+		}
+	}
 	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
 		q := &question{Prompt: a.Question.In(w.Lang)}
 		for _, c := range a.Choices {
@@ -168,7 +179,7 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 		slot = now.In(old.Zone) // it is over: so much later than now
 	}
 	set := func(p when.Phrase) []step {
-		return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: w.schedule(p), Message: in.Text}}}
+		return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: w.since(j, w.schedule(p), now), Message: in.Text}}}
 	}
 	justOnce := func(t time.Time) []step {
 		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, {Do: string(intent.Skip), ID: j.ID}}

@@ -76,6 +76,11 @@ func (q *question) about() []string {
 	return ids
 }
 
+// makes says that a question is about something new.
+func (q *question) makes() bool {
+	return q.Job == "" && (len(q.Choices) == 0 || q.Choices[0].Deed != nil && q.Choices[0].Deed.Op == "")
+}
+
 func (q *question) yesNo() bool { return len(q.Choices) == 2 && q.Choices[0].Keys == yes }
 
 // maxChoices are shown, the first of them as buttons.
@@ -98,29 +103,61 @@ func (d *Desk) which(w wish, jobs []cron.Job) *question {
 	return q
 }
 
-// sure asks whether several are really meant.
+// oneOfAll words about one reminder what is said of several.
+var oneOfAll = strings.NewReplacer("all %d", "this", "these %d", "this", "全部 %d 个", "这个", "这 %d 个", "这次")
+
+// sure asks whether that is really meant.
 func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
 	ask, named := map[intent.Op]string{
 		intent.Remove: w.pick("Really remove all %d?", "真的要删除全部 %d 个提醒吗？"),
 		intent.Pause:  w.pick("Really pause all %d?", "真的要暂停全部 %d 个提醒吗？"),
 		intent.Resume: w.pick("Really resume all %d?", "真的要恢复全部 %d 个提醒吗？"),
 		intent.Skip:   w.pick("Really leave out these %d?", "真的要跳过这 %d 个提醒吗？"),
+		intent.Undo:   w.pick("Really take back the change of all %d?", "真的要撤销对全部 %d 个提醒的更改吗？"),
 	}[todo.Op]
 	if !named {
 		ask = w.pick("Really change all %d?", "真的要更改全部 %d 个提醒吗？")
 	}
-	q := &question{Prompt: fmt.Sprintf(ask, len(jobs)), Choices: w.yesNo(w.pick("Yes", "确定"), todo)}
+	if len(jobs) == 1 {
+		ask = oneOfAll.Replace(ask)
+	} else {
+		ask = fmt.Sprintf(ask, len(jobs))
+	}
+	q := &question{Prompt: ask, Choices: w.yesNo(w.pick("Yes", "确定"), todo)}
 	if named { // an answer may mean some of them
 		q.Intent = intent.Intent{Kind: intent.Change, Op: todo.Op}
 	}
 	now := d.jobs.Now()
 	q.Prompt += w.dashed(len(jobs), func(i int) string {
-		if i < len(todo.Steps) && len(todo.Steps[i].Slots) > 0 {
-			return w.slots(todo.Steps[i].Slots, now) + w.pick(" – ", "：") + thing(jobs[i])
+		switch s := todo.Steps[min(i, len(todo.Steps)-1)]; {
+		case len(s.Slots) > 0:
+			return w.slots(s.Slots, now) + w.pick(" – ", "：") + thing(jobs[i])
+		case s.Job.Schedule != (cron.Schedule{}):
+			return w.when(phrase(s.Job.Schedule), now) + w.pick(" – ", "：") + thing(jobs[i])
 		}
 		return thing(jobs[i])
 	})
 	return q
+}
+
+// orAsk takes the last change back, or asks whether that is meant: "undo what?".
+func (d *Desk) orAsk(ctx context.Context, w wish, seed string) (*deed, error) {
+	undone, err := d.undoing(ctx, w, "", seed)
+	if err != nil || !w.in.Asks {
+		return undone, err
+	}
+	var jobs []cron.Job
+	for _, s := range undone.Steps {
+		j, err := recall[cron.Job](ctx, d.memory, w.room("was", undone.Undoes, s.ID))
+		if err == nil && j.ID == "" {
+			j, err = d.jobs.Get(ctx, w.Addr, s.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	return nil, d.sure(w.Who, undone, jobs)
 }
 
 // otherTime asks when a job shall come instead, or once more if it is gone.

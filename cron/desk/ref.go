@@ -127,10 +127,40 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 	if again || in.Op == intent.Move {
 		pool = withGone(jobs, rang)
 	}
-	now, ref, named := d.jobs.Now(), in.Ref, true
+	now, ref, named := d.jobs.Now(), in.Ref, in.Ref.ID != ""
+	if found, err = d.ofIt(ctx, &w, jobs, rang); err != nil || len(found) > 0 {
+		return found, rang, err
+	}
+	if found = withID(pool, ref.ID); !named {
+		found, named, err = d.referred(ctx, w, jobs, pool, rang)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	all := found
+	switch found = narrowed(all, pool, w, now); {
+	case len(found) == 0 && len(all) > 0 && (ref.ID != "" || ref.Words != "") && !in.Maybe:
+		q := d.which(w, all)
+		q.Prompt = w.pick("It does not come at that time. Which one is meant?", "那个时间没有它。是哪一个？")
+		return nil, nil, q
+	case len(found) > 1 && !ref.All && !ref.Those:
+		found = likely(in.Op, found, rang, now)
+	case len(found) == 0 && !named && len(jobs) > 0 && reply == "":
+		return nil, nil, d.which(w, likely(in.Op, jobs, rang, now))
+	case len(found) == 0:
+		return nil, nil, w.unknown(ref.Words, jobs)
+	}
+	return found, rang, nil
+}
+
+// referred are the jobs that a reference means, and whether it says which.
+func (d *Desk) referred(ctx context.Context, w wish, jobs, pool []cron.Job, rang []rung) (found []cron.Job, named bool, err error) {
+	in, now, ref := w.in, d.jobs.Now(), w.in.Ref
 	switch {
-	case ref.ID != "":
-		found = withID(pool, ref.ID)
+	case ref.Those:
+		found, err = d.those(ctx, w, jobs, rang)
+	case ref.Order != 0:
+		found = d.ordered(ctx, w, jobs, rang)
 	case len(in.And) > 0:
 		found, err = d.several(ctx, w, in.And)
 	case ref.All && len(in.But) > 0:
@@ -141,34 +171,23 @@ func (d *Desk) meant(ctx context.Context, w wish) (found []cron.Job, rang []rung
 		found = jobs
 	case ref.Paused:
 		found = slices.DeleteFunc(slices.Clone(jobs), func(j cron.Job) bool { return !j.Paused })
-	case !ref.From.IsZero():
-		for _, it := range between(jobs, ref.From, ref.To, now) {
-			found = append(found, it.job)
-		}
 	case ref.Number != 0:
 		found, err = d.numbered(ctx, w, jobs, rang)
 	case ref.Words != "":
 		found = match(ref.Words, pool)
+	case !ref.From.IsZero() && in.Op != intent.Done: // today's is what was spoken of
+		for _, it := range between(jobs, ref.From, ref.To, now) {
+			found = append(found, it.job)
+		}
 	case ref.Clock != "":
 		found = pool
-	case ref.Time != "":
+	case ref.Time != "" && in.Op != intent.Done:
 		found = w.recurring(ref.Time, jobs, now)
 	default:
-		named = false
-		found, err = d.it(ctx, w, again || ref.Rang, pool, rang)
+		found, err = d.it(ctx, w, in.Op == intent.Snooze || in.Op == intent.Done || ref.Rang, pool, rang)
+		return found, false, err
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	switch found = narrowed(found, pool, w, now); {
-	case len(found) > 1 && !ref.All:
-		found = likely(in.Op, found, rang, now)
-	case len(found) == 0 && !named && len(jobs) > 0 && reply == "":
-		return nil, nil, d.which(w, likely(in.Op, jobs, rang, now))
-	case len(found) == 0:
-		return nil, nil, w.unknown(ref.Words, jobs)
-	}
-	return found, rang, nil
+	return found, true, err
 }
 
 // withGone are the jobs, and what came once and is gone.
@@ -186,15 +205,16 @@ func withGone(jobs []cron.Job, rang []rung) []cron.Job {
 // is replied to.
 func narrowed(found, pool []cron.Job, w wish, now time.Time) []cron.Job {
 	ref := w.in.Ref
-	if ref.Words != "" && !ref.From.IsZero() {
-		found = match(ref.Words, found)
-	}
 	if ref.Clock != "" {
 		p, err := when.Parse(ref.Time, now, w.zone())
 		repeats := err == nil && p.At.IsZero() // "every day at 9" is none that comes once
 		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool {
-			return next(j, now).Format("15:04") != ref.Clock || repeats && single(j)
+			fits := comesAt(j, ref.Clock, now) || w.in.Part.Clock != "" && !w.slot(&j, now).IsZero()
+			return !fits || repeats && single(j)
 		})
+	}
+	if !ref.From.IsZero() && w.in.From.IsZero() && (ref.ID != "" || ref.Words != "") {
+		found = slices.DeleteFunc(slices.Clone(found), func(j cron.Job) bool { return len(between([]cron.Job{j}, ref.From, ref.To, now)) == 0 })
 	}
 	if it := withID(found, w.m.Reply); !ref.All && len(it) > 0 {
 		return it
@@ -237,7 +257,8 @@ func named(words string) (parts []string) {
 // named.
 func (d *Desk) meantAll(ctx context.Context, w wish) (found []cron.Job, rang []rung, many bool, err error) {
 	found, rang, err = d.meant(ctx, w)
-	many = w.in.Ref.All || !w.in.Ref.From.IsZero() && !w.in.Ref.One
+	ref := w.in.Ref
+	many = ref.All || (ref.Those || !ref.From.IsZero() && ref.ID == "" && ref.Words == "") && !ref.One
 	parts := named(w.in.Ref.Words)
 	if len(parts) < 2 || !errors.Is(err, cron.ErrNotFound) {
 		return found, rang, many, err
@@ -319,40 +340,6 @@ func likely(op intent.Op, found []cron.Job, rang []rung, now time.Time) []cron.J
 		return found
 	}
 	return kept
-}
-
-// numbered is the job with a number in the list last shown, -1 = the last one,
-// which with Last is the one spoken of since.
-// Without such a list, and when it has no such number, the question is which.
-func (d *Desk) numbered(ctx context.Context, w wish, jobs []cron.Job, rang []rung) ([]cron.Job, error) {
-	list, err := recall[shown](ctx, d.memory, w.room("shown"))
-	if err != nil {
-		return nil, err
-	}
-	n := w.in.Ref.Number
-	if last, err := d.topic(ctx, w.Who, rang); err != nil || w.in.Ref.Last && last.At.After(list.At) {
-		return d.it(ctx, w, false, jobs, rang)
-	}
-	if len(jobs) == 1 && (n == 1 || n == -1) {
-		return jobs, nil
-	}
-	fresh := d.jobs.Now().Sub(list.At) < shownFor
-	if n == -1 {
-		n = len(list.IDs)
-	}
-	switch {
-	case len(jobs) == 0:
-		return nil, w.unknown("", jobs)
-	case fresh && n >= 1 && n <= len(list.IDs):
-		if found := withID(jobs, list.IDs[n-1]); len(found) > 0 {
-			return found, nil
-		}
-	}
-	q := d.which(w, jobs)
-	if fresh {
-		q.Prompt = fmt.Sprintf(w.pick("Number %d is not there. ", "没有第 %d 个。"), n) + q.Prompt
-	}
-	return nil, q
 }
 
 // unknown says that there is no such job, and which ones are like it.

@@ -64,6 +64,8 @@ func (w Who) refuse(err error) error {
 	switch {
 	case isInput && input.Field == "every":
 		r.Text = w.pick("an interval is whole seconds, at least 10 seconds and at most 10 years; say for example every 10 minutes, or every day at 09:00", wrongChinese(input.Field))
+	case isInput && (input.Field == "at" || input.Field == "rule"):
+		r.Text = w.pick("that time has passed, or is more than 100 years away; say one that lies ahead", wrongChinese(input.Field))
 	case isInput:
 		r.Text = w.pick(input.Text, wrongChinese(input.Field))
 	case errors.Is(err, when.ErrNone):

@@ -82,6 +82,11 @@ func (d *Desk) meet(ctx context.Context, w wish, seed string) (*deed, Said, erro
 		return nil, said, err
 	case in.Kind == intent.Ask && in.Question != nil:
 		return nil, Said{}, d.missing(ctx, w, seed)
+	case in.Op == intent.Undo:
+		undone, err := d.orAsk(ctx, w, seed)
+		return undone, Said{}, err
+	case in.Op == intent.Several:
+		return nil, Said{}, &Refusal{Kind: Unsure, Text: w.pick("these are several changes; please say one at a time", "这里有好几处更改，请一次只说一个")}
 	case in.Kind == intent.Change:
 		changed, err := d.changing(ctx, w, seed)
 		if id := in.Ref.Words; in.Op == intent.Remove && w.Admin && errors.Is(err, cron.ErrNotFound) && d.removeDamaged(ctx, w.Who, id) {
@@ -140,7 +145,7 @@ func (d *Desk) Press(ctx context.Context, w Who, pressed, key string) (Said, err
 		case string(edit):
 			return nil, Said{}, d.editing(ctx, w, p.ID)
 		case string(intent.Undo):
-			undone, err := d.undoing(ctx, w, p.ID, seed)
+			undone, err := d.undoing(ctx, wish{Who: w}, p.ID, seed)
 			return undone, Said{}, err
 		}
 		return d.meet(ctx, wish{Who: w, in: in}, seed)

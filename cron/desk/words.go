@@ -164,6 +164,7 @@ func heads() map[intent.Op]when.Text {
 		"task":        {English: "OK, I will do this %s: %s", Chinese: "好的，%s我会执行：%s"},
 		"this":        {English: "OK, only the next time, %s: %s", Chinese: "好的，只改这一次，%s：%s"},
 		intent.Move:   {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
+		intent.Add:    {English: "OK, %s: %s", Chinese: "好的，%s提醒你：%s"},
 		intent.Repeat: {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
 		intent.End:    {English: "OK, now %s: %s", Chinese: "好的，改为%s：%s"},
 		intent.Once:   {English: "OK, only once now, %s: %s", Chinese: "好的，只提醒一次，%s：%s"},
@@ -212,7 +213,7 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 		said.Text = w.pick("There was nothing left to do.", "没有需要做的了。")
 		return said
 	case len(out) == 1:
-		said.Text = w.sentence(todo, out[0], len(all) > 1 && all[1].do == string(intent.Skip), now)
+		said.Text = w.sentence(todo, out[0], len(all) > 1 && (all[1].do == string(intent.Skip) || all[1].do == "set"), now)
 	default:
 		head, ok := many()[todo.Op]
 		if !ok {
@@ -273,12 +274,15 @@ func (w Who) offers(j cron.Job) [][]Button {
 func (w Who) sentence(todo deed, o outcome, thisTime bool, now time.Time) string {
 	lead, behind := w.comes(o.job, now)
 	op := todo.Op
+	if op == intent.Remove && len(o.out) > 0 && o.do != string(intent.Remove) {
+		op = intent.Skip
+	}
 	switch {
 	case o.do == "add" && o.job.Mode == cron.Agent:
 		op = "task"
 	case thisTime:
 		op = "this"
-	case op == intent.Snooze && o.do == "set": // it has not come yet
+	case (op == intent.Snooze || op == intent.Remove || op == intent.Skip && len(o.out) == 0) && o.do == "set": // it has not come yet; others stay
 		op = intent.Move
 	case o.do == "restore":
 		op = "restore"

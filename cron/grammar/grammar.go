@@ -69,20 +69,21 @@ type category struct {
 	read  *Reader
 	rules []rule
 	// The rules that may begin with a word of the tables, with a token of a
-	// class (below 0), or with anything.
-	first map[int32][]int32
-	// What rules and the reader may begin with.
-	may, reads idSet
+	// class, or, last, with anything.
+	first  map[int32][]int32
+	others [classes + 1][]int32
+	// What rules and the reader may begin with: words, and classes in the last
+	// bits.
+	may, reads [32]uint64
 }
 
-// idSet says quickly of most words that they are not in it.
-type idSet [4]uint64
-
-func (s *idSet) add(id int32) { s[id>>6&3] |= 1 << (id & 63) }
-
-func (s *idSet) has(id, class int32) bool {
-	return (s[id>>6&3]>>(id&63)|s[class>>6&3]>>(class&63)|s[anything>>6&3]>>(anything&63))&1 > 0
+// likely says of most words that they are not in a set.
+func likely(set []uint64, id, class int32) bool {
+	mask := int32(len(set) - 1)
+	return (set[id>>6&mask]>>(id&63)|set[class>>6&mask]>>(class&63)|set[anything>>6&mask]>>(anything&63))&1 > 0
 }
+
+func include(set []uint64, id int32) { set[int(id>>6)&(len(set)-1)] |= 1 << (id & 63) }
 
 const anything int32 = -1 - classes
 
@@ -94,7 +95,7 @@ type rule struct {
 
 type elem struct {
 	words                 [][]int32   // one of several rows of words of the tables
-	begins                idSet       // the first ones of words
+	begins                [4]uint64   // the first ones of words
 	cats                  []*category // or one of several categories
 	valued                bool        // of which the value is wanted
 	wild, optional, tight bool
@@ -148,24 +149,34 @@ func New(sources ...Source) (*Grammar, error) {
 		return nil, fmt.Errorf("categories without patterns: %s", strings.Join(missing, ", "))
 	}
 	for _, c := range g.categories {
-		c.first = map[int32][]int32{}
-		begins := map[int32]bool{}
-		g.beginOfReader(c, begins, map[*category]bool{c: true})
-		for first := range begins {
-			c.reads.add(first)
-		}
-		for n, r := range c.rules {
-			begins := map[int32]bool{}
-			g.begin(r.elems, begins, map[*category]bool{c: true})
-			for first := range begins {
-				if first == anything || !begins[anything] {
-					c.first[first] = append(c.first[first], int32(n))
-					c.may.add(first)
-				}
-			}
-		}
+		g.index(c)
 	}
 	return g, nil
+}
+
+// index notes with what the rules and the reader of a category may begin.
+func (g *Grammar) index(c *category) {
+	c.first = map[int32][]int32{}
+	begins := map[int32]bool{}
+	g.beginOfReader(c, begins, map[*category]bool{c: true})
+	for first := range begins {
+		include(c.reads[:], first)
+	}
+	for n, r := range c.rules {
+		begins := map[int32]bool{}
+		g.begin(r.elems, begins, map[*category]bool{c: true})
+		for first := range begins {
+			switch {
+			case first != anything && begins[anything]:
+				continue
+			case first < 0:
+				c.others[-1-first] = append(c.others[-1-first], int32(n))
+			default:
+				c.first[first] = append(c.first[first], int32(n))
+			}
+			include(c.may[:], first)
+		}
+	}
 }
 
 func (g *Grammar) category(name string) *category {
@@ -274,7 +285,7 @@ func (g *Grammar) elem(text string) elem {
 	}
 	for _, w := range e.words {
 		if len(w) > 0 { // else New refuses it
-			e.begins.add(w[0])
+			include(e.begins[:], w[0])
 		}
 	}
 	return e

@@ -13,12 +13,17 @@ type Text struct {
 	ids     []int32 // of the tokens, as words of the tables
 	classes []Class // of the tokens
 	grammar *Grammar
-	memo    [][]found // by category and token
+	// What is known of the categories: where theirs begins in memo, plus one; of
+	// each token there, none or which one of found, plus one.
+	slots, memo []int32
+	found       []found
 }
+
+const none = -1
 
 // Read cuts a text into tokens, mends slips, and makes it ready to be matched.
 func (g *Grammar) Read(source string) *Text {
-	t := &Text{Source: source, Tokens: Scan(source), grammar: g, memo: make([][]found, len(g.categories))}
+	t := &Text{Source: source, Tokens: Scan(source), grammar: g, slots: make([]int32, len(g.categories))}
 	t.ids, t.classes = make([]int32, len(t.Tokens)), make([]Class, len(t.Tokens))
 	for i, token := range t.Tokens {
 		t.ids[i] = g.words[token.Text]
@@ -65,11 +70,10 @@ func (c Class) id() int32 {
 	return -1 - int32(bits.TrailingZeros8(uint8(c)))
 }
 
-// found is a match that is remembered: next is 0 when there is none.
+// found is a match that is remembered.
 type found struct {
 	value any
-	next  int32
-	known bool
+	next  int
 }
 
 func (t *Text) match(c *category, i int) (value any, next int) {
@@ -77,19 +81,22 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 		return nil, 0
 	}
 	id, class := t.ids[i], t.classes[i].id()
-	reads := c.reads.has(id, class)
-	if !reads && !c.may.has(id, class) {
+	reads := likely(c.reads[:], id, class)
+	if !reads && !likely(c.may[:], id, class) {
 		return nil, 0
 	}
-	memo := t.memo[c.id]
-	if memo == nil {
-		memo = make([]found, len(t.Tokens))
-		t.memo[c.id] = memo
+	if t.slots[c.id] == 0 {
+		t.slots[c.id] = int32(len(t.memo)) + 1
+		t.memo = append(t.memo, make([]int32, len(t.Tokens))...)
 	}
-	if f := &memo[i]; f.known {
-		return f.value, int(f.next)
+	cell := int(t.slots[c.id]) - 1 + i
+	switch n := t.memo[cell]; {
+	case n > 0:
+		return t.found[n-1].value, t.found[n-1].next
+	case n == none:
+		return nil, 0
 	}
-	memo[i].known = true // a category that begins with itself ends here
+	t.memo[cell] = none // a category that begins with itself ends here
 	if reads {
 		value, next = c.read.Read(t, i)
 	}
@@ -105,10 +112,13 @@ func (t *Text) match(c *category, i int) (value any, next int) {
 	}
 	try(c.first[id])
 	if class != 0 {
-		try(c.first[class])
+		try(c.others[-1-class])
 	}
-	try(c.first[anything])
-	memo[i] = found{value, int32(next), true}
+	try(c.others[classes])
+	if next > 0 {
+		t.found = append(t.found, found{value, next})
+		t.memo[cell] = int32(len(t.found))
+	}
 	return value, next
 }
 
@@ -144,15 +154,16 @@ func (t *Text) First(i, j int, names ...string) int {
 	return -1
 }
 
-// Across says that all from i up to j is of some categories.
-func (t *Text) Across(i, j int, names ...string) bool {
-	for i < j {
-		if i = t.Longest(i, names...); i == 0 {
-			return false
-		}
+// Reach is how far all from i on is of some categories.
+func (t *Text) Reach(i int, names ...string) int {
+	for next := t.Longest(i, names...); next > 0; next = t.Longest(i, names...) {
+		i = next
 	}
-	return true
+	return i
 }
+
+// Across says that all from i up to j is of some categories.
+func (t *Text) Across(i, j int, names ...string) bool { return t.Reach(i, names...) >= j }
 
 // After is the place after a category that may stand at i.
 func (t *Text) After(name string, i int) int { return max(i, t.At(name, i)) }
@@ -180,7 +191,7 @@ func (a *Args) match(elems []elem, i int) (value any, next int) {
 			}
 		}
 		for _, w := range e.words {
-			if i >= len(t.ids) || !e.begins.has(t.ids[i], t.ids[i]) {
+			if i >= len(t.ids) || !likely(e.begins[:], t.ids[i], t.ids[i]) {
 				break
 			}
 			if j := t.row(i, w); j > 0 {

@@ -203,6 +203,7 @@ func TestWriteAndRead(t *testing.T) {
 		"seconds":         {Cron: "*/20 * * * * *", Zone: "Asia/Shanghai"},
 		"offset":          {Cron: "0 9 * * *", Zone: "UTC+08:00"},
 		"rule":            {Rule: "DTSTART:20261101T180000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=5\nEXDATE:20261225", Zone: "Europe/Berlin"},
+		"but for UTC":     {Rule: "DTSTART:20261101T080000\nRRULE:FREQ=DAILY\nRDATE:20261203T120000\nEXDATE:20261201T080000,20261203T080000", Zone: "UTC"},
 		"until":           {Rule: "DTSTART:20261101T180000\nRRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;UNTIL=20270101T180000", Zone: "Asia/Shanghai"},
 		"lunar":           {Rule: "DTSTART:20261101T080000\nRRULE:FREQ=MONTHLY;RSCALE=CHINESE;BYMONTHDAY=1,15", Zone: "Asia/Shanghai"},
 		"working days":    {Rule: "DTSTART:20261101T080000\nRRULE:FREQ=DAILY;X-DAYS=WORK", Zone: "Asia/Shanghai"},

@@ -101,7 +101,9 @@ func (s series) event(j cron.Job, uid string, now time.Time) *ical.Component {
 		p.SetDateTime(s.start) // for its zone
 		var values []string
 		for _, t := range times {
-			values = append(values, t.Format(layout))
+			if values = append(values, t.Format(layout)); s.start.Location() == time.UTC {
+				values[len(values)-1] += "Z"
+			}
 		}
 		p.Value = strings.Join(values, ",")
 		e.Props.Set(p)

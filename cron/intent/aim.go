@@ -11,6 +11,9 @@ import (
 	"magpie/cron/when"
 )
 
+// one is one of several, whichever it is.
+var one = Among{One: true}
+
 // aim adds which reminders are meant. What the clause does not say of it, the
 // rest of the message may.
 func (s some) aim(in Intent, all some) (Intent, bool) {
@@ -20,15 +23,16 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 	if len(refs) == 0 && words == "" {
 		refs, words = all.refs()
 	}
-	whole := all.alone()
+	whole, unnamed := all.alone(), s.unnamed(in.Op)
 	switch {
 	case len(refs) > 0 && len(strange) == 0:
 		in.Ref, in.Maybe = refs[0], false
+		in.Ref.Time = s.claimed(in)
 		if len(refs) > 1 {
 			in.Ref, in.And = Ref{All: true}, refs
 		}
 	case words != "" && len(strange) == 0:
-		in.Ref = Ref{Words: words}
+		in.Ref = Ref{Words: words, Time: s.claimed(in)}
 	case len(strange) > 0 && s.is("sure") && whole:
 		from := strange[0].From
 		if k := s.index(name); k >= 0 {
@@ -41,46 +45,89 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref, in.Maybe = s.called(min(strange[0].From, s.marks[s.index(name)].from), max(strange[0].To, s.lastName())), false
 	case len(strange) > 0:
 		return Intent{}, false
-	case s.has("paused") && in.Op != Once:
-		in.Ref = Ref{Paused: true}
-	case s.has("it", "last"), s.has("end-of-list"):
-		in.Ref = Ref{Last: s.has("it", "last"), Number: -1}
-	case s.has("op", "remove-all"):
-		in.Ref = Ref{All: true}
+	case unnamed != Ref{}:
+		in.Ref = unnamed
 	case len(s.ones()) > 1: // 把明早那个和周五那个都取消
 		in.Ref = Ref{All: true}
 		for _, said := range s.ones() {
-			in.And = append(in.And, Ref{Time: said, One: true}.at(s.c))
+			in.And = append(in.And, Ref{Time: said, Among: one}.at(s.c))
 		}
 	case s.has("all"), s.has("nouns"), s.has("rest"):
 		in.Ref = Ref{All: true}
 	case s.one() != "":
-		in.Ref = Ref{Time: s.one(), One: true}
+		in.Ref = Ref{Time: s.one(), Among: one}
 	case all.one() != "":
-		in.Ref = Ref{Time: all.one(), One: true}
+		in.Ref = Ref{Time: all.one(), Among: one}
 	case s.named(in.Time) != "":
-		in.Ref = Ref{Time: s.named(in.Time), One: s.has("it") || s.has("noun-weak") || s.has("noun")}
+		in.Ref = Ref{Time: s.named(in.Time)}
+		in.Ref.One = s.has("it") || s.has("noun-weak") || s.has("noun")
 	case in.Op == Snooze || in.Op == Done:
 		in.Ref = Ref{Rang: true}
 	default:
 		in.Ref = Ref{Last: true}
 		in.Maybe = (in.Maybe || !s.has("noun")) && !s.has("it")
 	}
-	if s.has("but") {
+	if of := in.Part != (Part{}) && len(refs) == 0 && (in.Part.Others || !s.has("op")); !of && s.has("but") || s.At("keep-only", 0) > 0 {
 		in = in.except(refs)
 	}
 	in.Ref = in.Ref.at(s.c)
 	return in, true
 }
 
+// unnamed is what words mean that name no reminder: "it", "both", the earliest.
+func (s some) unnamed(op Op) (r Ref) {
+	then, _ := s.rules.first("ref", s)
+	for _, what := range then {
+		switch what {
+		case "paused":
+			r.Paused = op != Once
+		case "those":
+			r.Those = true
+		case "one":
+			r.One = true
+		case "all":
+			r.All = true
+		case "first":
+			r.Order = 1
+		case "final":
+			r.Order = -1
+		case "last":
+			r.Last = true
+		case "end":
+			r.Number = -1
+		}
+	}
+	return r
+}
+
 // except leaves out what "all but" names.
 func (in Intent) except(refs []Ref) Intent {
-	if in.Ref.All {
+	switch {
+	case len(in.And) > 0:
 		in.But, in.And = in.And, nil
-	} else if len(refs) > 0 {
+	case len(refs) > 0:
 		in.Ref, in.But = Ref{All: true}, refs
+	case !in.Ref.All:
+		in.Ref, in.But = Ref{All: true}, []Ref{in.Ref}
 	}
 	return in
+}
+
+// claimed is the time that is said of a reminder beside its name: "the 9pm
+// pills", "the gym at 7". It need not be right.
+func (s some) claimed(in Intent) string {
+	if in.Kind != Change || in.Op == Done || in.Op == Snooze {
+		return ""
+	}
+	for k, m := range s.marks {
+		next, _ := s.next(k)
+		before := s.before(k)
+		beside := next == name && slices.Contains([]string{"", "op", "this", name}, before) || before == name && slices.Contains([]string{"", "op", "to"}, next)
+		if said := s.Cut(m.from, m.to); beside && m.kind == clock && said != in.Time && !s.comesAgain(m.from) {
+			return said
+		}
+	}
+	return ""
 }
 
 // lastName is where the last name of a reminder ends.
@@ -174,7 +221,7 @@ func (s some) listed(all []mention) (meant []int, unsure bool) {
 // named is the time by which a reminder is named: the 6pm one, 周五那个.
 func (s some) named(target string) string {
 	for i, m := range s.marks {
-		if said := s.Cut(m.from, m.to); m.kind == clock && said != target && s.before(i) != "not" && s.before(i) != "old" {
+		if said := s.Cut(m.from, m.to); m.kind == clock && said != target && !slices.Contains([]string{"not", "old", "to"}, s.before(i)) {
 			return said
 		}
 	}
@@ -197,25 +244,36 @@ func (s some) ones() (all []string) {
 			all = append(all, strings.TrimSuffix(s.Cut(m.from, m.to), "'s"))
 		case m.kind == "this" && s.Is(m.to-1, "的") && s.At("moment", m.from) > 0 && (kind == "to" || kind == "op" || kind == length):
 			all = append(all, s.Cut(m.from, m.to-1)) // 明早的改到后天
+		case m.kind == clock && s.Is(m.to, "的") && (kind == "to" || kind == length || kind == "all" && s.has(length)):
+			all = append(all, s.Cut(m.from, m.to)) // 晚上的推迟一小时
 		}
 	}
 	return all
 }
 
 // at turns the time that a reminder is named by into the hour or the days at
-// which it comes. Words name it better.
+// which it comes.
 func (r Ref) at(c Context) Ref {
-	if r.Time == "" || r.Words != "" {
+	if r.Time == "" {
 		return r
 	}
-	all, err := when.FindAll(r.Time, c.Now, c.Zone)
+	zone := cmp.Or(c.Zone, time.UTC)
+	y, mo, d := c.Now.In(zone).Date()
+	early := Context{Now: time.Date(y, mo, d, 0, 0, 0, 0, zone)} // no hour has passed
+	all, err := when.FindAll(r.Time, early.Now, zone)
 	if unsure, ok := errors.AsType[*when.Ambiguous](err); ok {
 		all = unsure.Choices
 	}
 	said := theGrammar().Read(r.Time) // tomorrow morning is no hour
-	if len(all) > 0 && all[0].Exact && said.First(0, len(said.Tokens), "clock", "zh-clock") >= 0 {
-		if t := first(all[0], c); !t.IsZero() {
-			r.Clock = t.In(cmp.Or(c.Zone, time.UTC)).Format("15:04")
+	if part, to := said.Match("part-only", 0); to > 0 && to == len(said.Tokens) {
+		r.Clock, _ = part.(string)
+		return r
+	}
+	if said.First(0, len(said.Tokens), "clock", "zh-clock") >= 0 {
+		for _, p := range all {
+			if t := first(p, early); p.Exact && !t.IsZero() {
+				r.Clock = strings.TrimPrefix(r.Clock+"/"+t.In(zone).Format("15:04"), "/")
+			}
 		}
 	}
 	if from, to, ok := when.Range(r.Time, c.Now, c.Zone); ok && (r.Clock == "" || to.Sub(from) > 20*time.Hour || when.PartOfDay(r.Time, c.Now, c.Zone)) {

@@ -166,7 +166,7 @@ func (r request) sure() bool {
 // refused says that words that ask for a reminder stand in a sentence that does
 // not: "he said remind me", "don't remind me".
 func (r request) refused() bool {
-	for i := max(r.asked-2, 0); i <= r.asked || i < r.At("zh-ask", r.asked); i++ {
+	for i := max(r.asked-2, 0); i <= r.asked || i < r.Longest(r.asked, "ask-verb", "zh-ask"); i++ {
 		if r.At("no-object", i) > r.asked {
 			return true
 		}
@@ -189,13 +189,13 @@ func (r request) quoted() bool {
 	open := -1
 	for i := range r.asked {
 		switch {
-		case r.Is(i, "“", "「", "『") || r.Is(i, `"`) && open < 0:
+		case r.Is(i, "“", "「", "『", "《") || r.Is(i, `"`) && open < 0:
 			open = i
-		case r.Is(i, "”", "」", "』", `"`):
+		case r.Is(i, "”", "」", "』", "》", `"`):
 			open = -1
 		}
 	}
-	return open > 0 && !r.Across(0, open, "run", "order", "joiner", "mark")
+	return open > 0 && !r.Across(0, open, beforeAsking...)
 }
 
 // ahead says that the words that ask stand behind 提前一天.

@@ -12,17 +12,16 @@ import (
 func (s some) onDays(in Intent) Intent {
 	if in.Op == Pause {
 		in.From, in.To = s.awhile()
+	}
+	if in.Op != Remove && in.Op != Skip && in.Op != Pause && in.Op != Done {
 		return in
 	}
-	if in.Op != Remove && in.Op != Skip {
-		return in
-	}
-	if s.is("ends-when") {
+	if (in.Op == Remove || in.Op == Skip) && s.is("ends-when") {
 		in.Op, in.Time = End, s.Source // that is not understood
 		return in
 	}
 	for _, c := range s.clauses() {
-		if !c.has("op") && !c.has("not") && !c.has("no-more") {
+		if !c.has("op") && !c.has("not") && !c.has("no-more") && in.Op != Done {
 			continue
 		}
 		for i := range c.marks {
@@ -41,7 +40,10 @@ func (s some) onDays(in Intent) Intent {
 // friday one") or bounds something.
 func (s some) day(i int, op Op) (from, to time.Time, ok bool) {
 	m := s.marks[i]
-	if m.kind != clock && m.kind != "this" || s.comesAgain(m.from) || s.before(i) == "to" || s.before(i) == "old" || s.At("bounds", m.from) > 0 {
+	if from, to, ok = s.ranged(m); ok && m.kind == clock {
+		return from, to, true
+	}
+	if m.kind != clock && m.kind != "this" || s.comesAgain(m.from) || s.before(i) == "to" || s.before(i) == "old" || s.At("bounds", m.from) > 0 || s.Is(m.to-1, "前", "后") || op != Done && s.has("always") {
 		return from, to, false
 	}
 	if near := m.kind == "this" || s.At("this-time", m.from) == m.to; !near {
@@ -59,12 +61,36 @@ func (s some) day(i int, op Op) (from, to time.Time, ok bool) {
 	return from, to, ok
 }
 
+// ranged are the days of "from friday to sunday", 周五到周日.
+func (s some) ranged(m mark) (from, to time.Time, ok bool) {
+	for k := m.from + 1; k < m.to && s.At("range", m.from) == m.to; k++ {
+		if !s.Is(k, "to", "until", "through", "-", "到", "至") {
+			continue
+		}
+		begin := m.from
+		if s.Is(begin, "from", "between", "从", "自") {
+			begin++
+		}
+		first, _, begins := when.Range(s.Cut(begin, k), s.c.Now, s.c.Zone)
+		_, last, ends := when.Range(s.Cut(k+1, m.to), s.c.Now, s.c.Zone)
+		if begins && ends && !first.Before(last) {
+			last = last.AddDate(0, 0, 7) // from friday to monday
+		}
+		return first, last, begins && ends && first.Before(last)
+	}
+	return from, to, false
+}
+
 // awhile is for how long something is paused: "until monday", 一周. Both are zero
 // when that is not said.
 func (s some) awhile() (from, to time.Time) {
 	for i, m := range s.marks {
 		begins := s.At("bounds", m.from)
 		switch span, isSpan := m.value.(when.Span); {
+		case m.kind == clock && s.Is(m.to-1, "前"): // 周一之前
+			if start, _, ok := when.Range(s.Cut(m.from, m.to), s.c.Now, s.c.Zone); ok && start.After(s.c.Now) {
+				return s.c.Now, start
+			}
 		case i < s.index("op", "pause"):
 		case m.kind == length && isSpan && span != (when.Span{}):
 			return s.c.Now, span.After(s.c.Now)
@@ -90,6 +116,12 @@ func (s some) end() (from, to, unsure int) {
 	return from, to, unsure
 }
 
+// onlyEnd says that nothing is said but an end: "until christmas".
+func (s some) onlyEnd() bool {
+	from, to, unsure := s.end()
+	return to > 0 && unsure < 2 && s.besides(from, to).only(nil)
+}
+
 // besides are the marks that do not stand from one token to another.
 func (s some) besides(from, to int) some {
 	return some{s.sense, slices.DeleteFunc(slices.Clone(s.marks), func(m mark) bool { return m.from < to && m.to > from })}
@@ -99,5 +131,6 @@ func (s some) besides(from, to int) some {
 func (s some) ends() bool {
 	from, to, unsure := s.end()
 	rest := s.besides(from, to)
-	return to > 0 && len(rest.marks) > 0 && slices.ContainsFunc([]string{"ends-for-sure", "stops", "stops-only"}[unsure:], rest.is)
+	days := slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && m.from < to && s.At("range", m.from) >= to })
+	return to > 0 && !days && len(rest.marks) > 0 && slices.ContainsFunc([]string{"ends-for-sure", "stops", "stops-only"}[unsure:], rest.is)
 }

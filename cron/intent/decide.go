@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,14 +17,23 @@ func (s *sense) decide() (Intent, bool) {
 	if all.has("world") && !all.has(name) {
 		return Intent{}, false
 	}
+	clauses := s.clauses()
+	if several(clauses) {
+		return Intent{Kind: Change, Op: Several}, true
+	}
 	if in, ok := all.wish(all); ok {
 		return in, true
 	}
-	clauses := s.clauses()
+	if len(clauses) < 2 {
+		return Intent{}, false
+	}
 	for i, c := range clauses {
 		in, ok := c.wish(all)
-		if len(clauses) < 2 || !ok {
+		if !ok {
 			continue
+		}
+		if in.Op == Remove && in.From.IsZero() && c.is("unwanted") {
+			in = in.away(slices.Delete(slices.Clone(clauses), i, i+1))
 		}
 		for k, other := range clauses {
 			if k > 0 && in.Kind == Change && clauses[k-1].lone("not", "correct") && other.lone(unknown) {
@@ -38,6 +49,40 @@ func (s *sense) decide() (Intent, bool) {
 		return in, true
 	}
 	return Intent{}, false
+}
+
+// away leaves out the days that another clause tells of: "on holiday next week, no
+// team meeting".
+func (in Intent) away(others []some) Intent {
+	for _, c := range others {
+		for i := range c.marks {
+			if from, to, ok := c.day(i, Skip); ok && in.From.IsZero() && !c.has("op") {
+				in.From, in.To = from, to
+			}
+		}
+	}
+	return in
+}
+
+// several says that clauses do different things to different reminders:
+// 健身取消，牛奶改到中午.
+func several(clauses []some) bool {
+	first := ""
+	for _, c := range clauses {
+		if len(clauses) < 2 || !c.is("named") {
+			continue
+		}
+		in, ok := c.wish(c)
+		if !ok || in.Kind != Change || in.Maybe || in.Op == Done || in.Op == Move && in.Time == "" && in.Shift == (when.Span{}) {
+			continue
+		}
+		does := fmt.Sprint(in.Op, in.Time, in.Shift, in.Text)
+		if first != "" && first != does {
+			return true
+		}
+		first = does
+	}
+	return false
 }
 
 // takes gives a change without a time that of a clause that tells of one: "they
@@ -77,9 +122,15 @@ func (s some) wish(all some) (Intent, bool) {
 	if then[0] == "ask" {
 		return s.ask(then[1])
 	}
-	in := Intent{Kind: Change, Op: Op(then[0]), Maybe: len(then) > 1}
+	if said, lead := s.noTime(); lead >= 0 && (then[0] == string(Move) || then[0] == string(Snooze)) {
+		in, ok := s.part(0, lead).aim(Intent{Kind: Change, Op: Op(then[0]), Time: said}, all)
+		in.Maybe = false
+		return in, ok
+	}
+	in := Intent{Kind: Change, Op: Op(then[0]), Maybe: len(then) > 1 && then[len(then)-1] != UndoChange, Asks: all.is("unsure-wish")}
 	switch in.Op {
-	case Undo:
+	case Undo, Several:
+		in.What, _, _ = strings.Cut(strings.Join(then[1:], " "), " ")
 		return in, true
 	case Text:
 		var lead int
@@ -89,12 +140,16 @@ func (s some) wish(all some) (Intent, bool) {
 		return s.part(0, lead).aim(in, all)
 	case End:
 		from, to, _ := s.end()
-		in.Time = s.Cut(from, to)
+		in.Time = cmp.Or(s.Cut(from, to), "no end")
 		return s.besides(from, to).aim(in, all.besides(from, to))
-	case Move:
-		in.Time, in.Op = s.target(), s.moving()
-		if i := s.index(length); in.Time == "" && i >= 0 {
+	case Add:
+		if i := s.index(clock); i >= 0 {
 			in.Time = s.Cut(s.marks[i].from, s.marks[i].to)
+		}
+	case Move:
+		var done bool
+		if in, s, all, done = s.moved(in, all); done {
+			return in, true
 		}
 	case Snooze:
 		if in.Shift = s.span(); in.Shift == (when.Span{}) {
@@ -109,17 +164,44 @@ func (s some) wish(all some) (Intent, bool) {
 			in.Shift = in.Shift.Negative()
 		}
 	}
+	if said := s.among(in.Time); said != "" {
+		in.Part = PartOf(said, s.c)
+		in.Part.Others = in.Op == Remove && s.has("but", "keep") && !s.has("all")
+	}
 	if in.Ref = (Ref{Last: true}); in.Maybe && then[1] == "just" {
-		if in.Maybe = false; in.Op == Snooze && s.moving() == Repeat {
-			in.Op = Repeat
-		}
-		if p, err := when.Parse(in.Time, s.c.Now, s.c.Zone); err == nil && p.Vague && in.Op == Move {
-			in.Time = "" // "a bit later": when, then?
-		}
-		return in, true
+		return s.just(in), true
 	}
 	in, ok = s.aim(in, all)
 	return s.onDays(in), ok
+}
+
+// just is a change of what was told right before.
+func (s some) just(in Intent) Intent {
+	if in.Maybe = false; in.Op == Snooze && s.moving() == Repeat {
+		in.Op = Repeat
+	}
+	if p, err := when.Parse(in.Time, s.c.Now, s.c.Zone); err == nil && p.Vague && in.Op == Move {
+		in.Time = "" // "a bit later": when, then?
+	}
+	return in
+}
+
+// moved adds the new time, and from when on: what is left of the message then. True
+// when it is an end alone, of what was last spoken of.
+func (s some) moved(in Intent, all some) (Intent, some, some, bool) {
+	if from, rest := s.since(); !from.IsZero() && rest.target() != "" && rest.moving() == Move {
+		in.From, s = from, rest
+		_, all = all.since()
+	}
+	if in.Time, in.Op = s.target(), s.moving(); s.onlyEnd() {
+		from, to, _ := s.end()
+		in.Time, in.Ref, in.Maybe = s.Cut(from, to), Ref{Last: true}, in.Maybe && !s.names.just(Set)
+		return in, s, all, true
+	}
+	if i := s.index(length); in.Time == "" && i >= 0 {
+		in.Time = s.Cut(s.marks[i].from, s.marks[i].to)
+	}
+	return in, s, all, false
 }
 
 // ask is a question about the reminders.
@@ -168,6 +250,9 @@ func (s some) stands(i int) bool {
 	m := s.marks[i]
 	kind, k := s.next(i)
 	tonight := m.kind == "this" && theGrammar().Read(strings.TrimSuffix(s.Cut(m.from, m.to), "'s")).At("run", 0) > 0 // tonight's
+	if m.kind == clock && s.before(i) == "noun" && (s.Is(m.from, "for") || s.Is(m.from-1, "for")) && (s.has("to") || s.has("op", "edit", "fix")) {
+		return true // the reminder for tomorrow
+	}
 	return (m.kind == clock || tonight) && k == i+1 && (kind == "it" || kind == "noun-weak" || kind == "noun") && s.before(i) != "to"
 }
 
@@ -219,6 +304,28 @@ func (s some) text() (text string, lead int) {
 	return text, i
 }
 
+// noTime is what stands where the new time has to, and is none: "to yesterday",
+// 改到晚饭时间. lead is the mark before it, -1 without one.
+func (s some) noTime() (said string, lead int) {
+	i := s.index("to")
+	if i < 0 || s.marks[i].arg != "" || i+1 == len(s.marks) || s.denied(i) || s.part(i+1, len(s.marks)).has(clock) {
+		return "", -1
+	}
+	end := len(s.marks)
+	if k := slices.IndexFunc(s.marks[i+1:], func(m mark) bool { return m.kind == stop }); k >= 0 {
+		end = i + 1 + k
+	}
+	from := s.marks[i].to
+	said = s.Cut(from, ended(s.Text, from, s.marks[end-1].to))
+	t := theGrammar().Read(said)
+	strange := s.part(i+1, end).unknown()
+	time := s.At("to-time", s.marks[i].from) == from && len(strange) > 0 && s.part(0, i).is("aimed")
+	if !time && (len(t.Tokens) == 0 || t.At("no-moment", 0) < len(t.Tokens)) {
+		return "", -1
+	}
+	return said, i
+}
+
 // lead is the mark behind which new words stand, -1 without one: "to say", or
 // "to" before what is no time.
 func (s some) lead() int {
@@ -234,7 +341,7 @@ func (s some) lead() int {
 	if just := i == 0 && (s.names.just(Rang) || s.names.just(Set)); !just && !before.is("aimed") && !before.op("wording") && len(before.unknown()) != 1 {
 		return -1
 	}
-	if (mark[0] == "to" || mark[0] == "is") && behind.has(clock) {
+	if named := s.op("text") && len(behind.unknown()) > 0; (mark[0] == "to" || mark[0] == "is") && behind.has(clock) && !named {
 		return -1
 	}
 	if mark[0] == "to" && !s.op("text", "wording", "edit") && s.Tokens[s.marks[i].from].Kind == grammar.Word {

@@ -35,11 +35,14 @@ const (
 	Skip   Op = "skip"   // the next time is left out
 	Snooze Op = "snooze" // once more: Time or Shift; with neither, in ten minutes
 	Repeat Op = "repeat" // again and again: Time
+	Add    Op = "add"    // at another time too: Time
 	Once   Op = "once"   // the next time, and never again
 	Done   Op = "done"   // what rang is done
 	Undo   Op = "undo"   // the last change is taken back
 	Run    Op = "run"    // one delivery now
 	End    Op = "end"    // what repeats gets an end: Time, as [when.ParseEnd] reads it
+	// Several is more than one thing at once; nothing is done then.
+	Several Op = "several"
 )
 
 // What a Query asks for.
@@ -53,6 +56,12 @@ const (
 	AskWatch  = "watch"  // what the stopwatch shows, after Watch is done to it
 )
 
+// What an Undo takes back; any change without one of them.
+const (
+	UndoChange  = "change" // not what was made
+	UndoRemoval = "kept"   // only what was removed
+)
+
 // Intent is what a message wants.
 type Intent struct {
 	Kind Kind
@@ -61,6 +70,7 @@ type Intent struct {
 	// And are all reminders that a Change means, when they are several; But are
 	// those that it does not mean, of all.
 	And, But []Ref
+	Part     Part // of what repeats
 	// Times are the times of a Create: one reminder for each.
 	Times []when.Phrase
 	// Text is what to be reminded of, or the new words.
@@ -76,9 +86,13 @@ type Intent struct {
 	// Maybe says that the words may be about something else: without a reminder
 	// that is meant they want nothing.
 	Maybe bool
-	// What, From and To say what a Query asks for; the range is half open. Of a
+	// Asks says that a Change is asked about rather than wished: "can it be
+	// cancelled?". It is done when that is confirmed.
+	Asks bool
+	// What, From and To say what a Query asks for, or an Undo takes back; the range is
+	// half open. Of a
 	// Remove and a Skip it is that of the times which are left out: all that come
-	// in it, and no others.
+	// in it, and no others. A Move with From changes what comes from then on.
 	What     string
 	Watch    string // "start", "restart", "stop", or none of them
 	From, To time.Time
@@ -92,12 +106,19 @@ type Ref struct {
 	Last     bool      // the one last spoken of: "it", 刚才那个
 	Rang     bool      // the one that rang last
 	Paused   bool      // the one that is paused
-	Number   int       // in the list as last shown; -1 is the last one of it. With Last: if nothing was spoken of since
+	Number   int       // in the list as last shown; below 0 from its end: -1 is the last one. With Last: if nothing was spoken of since
 	Words    string    // of its text or name; beside a Number, which then may be none of the list: "snooze 15"
-	Clock    string    // "the 3pm one": minutes of the day as 15:00
+	Clock    string    // "the 3pm one": as 15:00, several divided by "/"; a part of the day as 12:00-18:00
 	Time     string    // the time that it was named by, as it was said
 	From, To time.Time // those that come between: "everything tomorrow"
-	One      bool      // only one of them is meant
+	Among
+}
+
+// Among says which of several are meant.
+type Among struct {
+	One   bool // only one of them
+	Those bool // those last spoken of or shown together
+	Order int  // 1 is the one that comes first of all, -1 the last. With Last: unless the one last spoken of repeats
 }
 
 // What a Question misses.

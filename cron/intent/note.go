@@ -37,7 +37,7 @@ func (r request) notes() bool {
 // a time; -1 where it does not.
 func (r request) task() int {
 	i := r.First(0, len(r.Tokens), "task")
-	if i < 0 || r.At("not-task", i) > 0 || !r.Across(0, i, "run", "order", "joiner", "mark") {
+	if i < 0 || r.At("not-task", i) > 0 || !r.Across(0, i, beforeAsking...) {
 		return -1
 	}
 	return i

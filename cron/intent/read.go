@@ -41,6 +41,9 @@ func Read(text string, c Context) Intent {
 		text = "remind " + text
 		t = theGrammar().Read(text)
 	}
+	if k := t.At("command-verb", 0); c.Command && t.At("commanded", 0) == len(t.Tokens) && k > 0 {
+		t, c.Command = theGrammar().Read(t.Cut(0, k)+" #"+strings.TrimPrefix(t.Cut(k, len(t.Tokens)), "#")), false
+	}
 	if text = recast(t); text != t.Source {
 		t = theGrammar().Read(text)
 	}
@@ -82,40 +85,18 @@ func (r request) whether() (from, to time.Time, ok bool) {
 }
 
 // conditional says that a message asks for a reminder when something happens, and
-// says no time: "if it rains tomorrow remind me to take an umbrella".
+// says no time: "if it rains tomorrow remind me to take an umbrella", 要是下雨就提醒我带伞.
 func (r request) conditional() bool {
-	return r.depends() || r.asked > 0 && r.At("conditional", 0) > r.asked && r.At("unasked", r.asked-1) == 0 && r.First(r.asked, len(r.Tokens), "run") < 0
-}
-
-// depends says so of Chinese words: 要是下雨就提醒我带伞, 老王到了提醒我把钥匙给他.
-func (r request) depends() bool {
-	end := len(r.Tokens)
-	to := r.At("zh-sure", max(r.asked, 0))
-	if r.asked <= 0 || to == 0 || to >= end || r.At("zh-ask", r.asked) != to || r.Is(to, "的") || r.At("happy", end-3) > 0 || r.At("question", end-1) > 0 {
+	to, end := r.Longest(max(r.asked, 0), "zh-sure", "ask-to"), len(r.Tokens)
+	if r.asked <= 0 || to == 0 || to == end || r.At("ask-timed", r.asked) > 0 || r.First(to, end, "no-condition") >= 0 || r.First(0, r.asked, "past-word") >= 0 {
 		return false
 	}
-	if r.First(to, end, "zh-then") >= 0 || r.First(0, end, "past-word") >= 0 {
-		return false // 要是昨天提醒我，就不会迟到了
-	}
-	clause := func(i int) int {
-		for i > 0 && r.At("clause-mark", i-1) == 0 {
-			i--
-		}
-		return i
-	}
-	from := clause(r.asked)
-	if from == r.asked { // 要是明天下雨，提醒我带伞
-		from = clause(from - 1)
-	}
-	before := clause(max(from-1, 0))
-	event := false
-	for i := from; i < r.asked; i++ {
-		event = event || r.At("zh-event", i) == r.asked && r.At("zh-person", from) > 0
-		if r.Is(i, "你", "您", "谁") || r.Is(i, "有", "没") && r.Is(i+1, "人") {
-			return false
+	for i := range r.asked {
+		if (i == 0 || r.At("clause-mark", i-1) == i) && r.At("conditional", i) == to && r.First(i, r.asked, "no-event") < 0 && r.At("zh-polite", i) == 0 {
+			return true
 		}
 	}
-	return event || r.At("zh-if", from) > 0 || from > 0 && r.At("zh-if", before) > 0 && r.At("zh-polite", before) == 0
+	return false
 }
 
 // known tries what is not a new reminder.
@@ -148,16 +129,24 @@ func (r request) known() (Intent, bool) {
 // be done stands inside of the words that ask, which no table can say.
 func recast(t *grammar.Text) string {
 	r, text := newRequest(t, t.Source, Context{}), t.Source
+	times := r.Reach(0, beforeAsking...)
 	for i := range r.Tokens {
-		if r.asked = i; i > 0 && r.At("clause-mark", i-1) != i && !r.onlyTimes() {
+		if r.asked = i; i > times && r.At("clause-mark", i-1) != i {
 			continue
 		}
-		from, ask, noun := r.At("make-one", i), "remind me ", "made-one"
-		if from == 0 {
-			from, ask, noun = r.At("zh-make-one", i), "提醒我", "zh-made-one"
-		}
-		if to := r.inside(noun, from); from > 0 && to > from && r.At("made-for", r.At(noun, to)) == 0 {
-			return text[:r.Tokens[i].From] + ask + r.Cut(from, to) + strings.TrimPrefix(text[r.Tokens[r.At(noun, to)-1].To:], "吗")
+		for _, made := range [][3]string{
+			{"make-one", "made-one", "remind me "},
+			{"zh-make-one", "zh-made-one", "提醒我"},
+			{"note-down", "noted", "remind me "},
+			{"zh-note-down", "zh-noted", "提醒我"},
+		} {
+			from, noun := r.At(made[0], i), made[1]
+			if from == 0 {
+				continue
+			}
+			if to := r.inside(noun, from); to > from && r.At("made-for", r.At(noun, to)) == 0 {
+				return text[:r.Tokens[i].From] + made[2] + r.Cut(from, to) + strings.TrimPrefix(text[r.Tokens[r.At(noun, to)-1].To:], "吗")
+			}
 		}
 	}
 	return text
@@ -244,7 +233,10 @@ func ended(t *grammar.Text, i, j int) int {
 
 // onlyTimes says that nothing stands before the words that ask but a time and
 // politeness.
-func (r request) onlyTimes() bool { return r.Across(0, r.asked, "run", "order", "joiner", "mark") }
+func (r request) onlyTimes() bool { return r.Reach(0, beforeAsking...) >= r.asked }
+
+// beforeAsking are a time and politeness.
+var beforeAsking = []string{"run", "order", "joiner", "mark"}
 
 // spoken says that the token belongs to a time.
 func (r request) spoken(j int) bool {

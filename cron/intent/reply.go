@@ -22,7 +22,7 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		return Intent{}, false
 	}
 	t := trimmed(theGrammar().Read(answer))
-	if len(t.Tokens) == 0 || len(t.Tokens) > maxWords {
+	if len(t.Tokens) == 0 || len(t.Tokens) > maxWords || t.At("greeting", 0) == len(t.Tokens) {
 		return Intent{}, false
 	}
 	made := Intent{Kind: Create, Text: in.Text, Timer: in.Timer, Nag: in.Nag}
@@ -37,6 +37,12 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		}
 		made.Times, made.Text = in.Times, text(answer)
 		return made, made.Text != ""
+	}
+	if all := in.Question.Choices; len(all) == 1 && dated(all[0], c) == dated(when.Phrase{At: c.Now.AddDate(0, 0, 1)}, c) {
+		if p, err := when.Parse(Core(answer), c.Now, c.Zone); err == nil && p.Exact && dated(p, c) == dated(when.Phrase{At: c.Now}, c) {
+			made.Times = p.All() // 8am has passed today, and 11pm has not
+			return complete(made), true
+		}
 	}
 	if all, unsure := Times(answer, in.Question.Choices, c); len(all) > 0 {
 		made.Times = all
@@ -60,6 +66,11 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 	return complete(made), true
 }
 
+// dated is the day on which a phrase comes once.
+func dated(p when.Phrase, c Context) string {
+	return p.At.In(cmp.Or(c.Zone, time.UTC)).Format(time.DateOnly)
+}
+
 // Answered is what an answer says that neither a time nor a name is in: "yes",
 // "no", "drop" it, "none" or "all" of what is offered, "any" of it, or "unsure".
 func Answered(answer string) string {
@@ -76,6 +87,15 @@ func Answered(answer string) string {
 	return ""
 }
 
+// Edits says that an answer may be new words for a reminder: it asks for nothing
+// else.
+func Edits(answer string) bool {
+	return Answered(answer) == "" && theGrammar().Read(answer).At("no-edit", 0) == 0
+}
+
+// Alarm says that words speak of an alarm, which is no timer.
+func Alarm(text string) bool { return theGrammar().Read(text).At("has-alarm", 0) > 0 }
+
 // Place is which one of several an answer means by its place: "2", "the second one",
 // 第二个; -1 is the last. 0 when it names none.
 func Place(answer string) int {
@@ -90,7 +110,7 @@ func Place(answer string) int {
 }
 
 // Pointed reads an answer that says which of the reminders are meant, of c.Known:
-// "the 6pm one", "1 and 3", "not mum", 除了健身.
+// "the 6pm one", "1 and 3", "not mum", "keep the gym", 除了健身.
 func Pointed(answer string, c Context) (Intent, bool) {
 	s := newSense(theGrammar().Read(Core(answer)), c, false)
 	all := s.all()
@@ -98,9 +118,10 @@ func Pointed(answer string, c Context) (Intent, bool) {
 		return Intent{}, false
 	}
 	in, ok := all.aim(Intent{Kind: Change}, all)
-	denied := all.has("not")
+	spares := all.says("spares")
+	denied := spares || all.has("not")
 	for i, m := range s.marks {
-		denied = denied && (m.kind != name || all.before(i) == "not")
+		denied = denied && (m.kind != name || spares || all.before(i) == "not")
 	}
 	if refs, _ := all.refs(); denied {
 		in = Intent{Kind: Change, Ref: Ref{All: true}, But: refs}
@@ -261,6 +282,11 @@ func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, boo
 		case half == "pm":
 			fits = at.Hour() >= 12
 		default:
+			if when.PartOfDay(t.Source, c.Now, p.Zone) { // sunday morning
+				from, to, _ := when.Range(t.Source, c.Now, p.Zone)
+				fits = !at.Before(from) && at.Before(to)
+				break
+			}
 			q, err := when.Moved(t.Source, when.Phrase{At: at, Zone: p.Zone}, at, c.Now)
 			fits = err == nil && q.At.Equal(at)
 		}

@@ -136,8 +136,10 @@ func (a selector) means(s some, m mark) bool {
 // find is the first mark that is meant, -1 without one.
 func (s some) find(a selector) int {
 	for i, m := range s.marks {
-		after, _ := s.next(i)
-		if a.means(s, m) && (a.place != "^" || s.before(i) == "") && (a.place != "$" || after == "") {
+		if !a.means(s, m) || a.place == "^" && s.before(i) != "" {
+			continue
+		}
+		if after, _ := s.next(i); a.place != "$" || after == "" {
 			return i
 		}
 	}
@@ -148,15 +150,22 @@ func (s some) find(a selector) int {
 var facts = map[string]condition{
 	"rang": func(s some) bool { return s.names.just(Rang) },
 	"set":  func(s some) bool { return s.names.just(Set) },
+	"ack":  func(s some) bool { return s.At("ack", 0) > 0 },
 	"bare": some.bare,
 	"two-changes": func(s some) bool { // cancel the gym and pause the rent
-		done := map[string]bool{}
+		done, times := map[string]bool{}, map[string]bool{}
 		for i, m := range s.marks {
-			if kind, _ := s.next(i); (kind == name || kind == place) && selected("op:remove,pause,resume,skip,snooze,move,later,earlier,run,repeat,once").means(s, m) {
-				done[m.arg] = true
+			kind, k := s.next(i)
+			if before := s.before(i); m.kind == "to" && kind == clock && (before == name || before == place) {
+				times[s.Cut(s.marks[k].from, s.marks[k].to)] = true // the gym to 8 and the milk to 9
+			}
+			if (kind == name || kind == place || kind == "it") && selected("op:remove,pause,resume,skip,snooze,move,later,earlier,run,repeat,once,text").means(s, m) && !s.denied(i) {
+				if done[m.arg] = true; m.arg == "text" {
+					break // the rest is new words
+				}
 			}
 		}
-		return len(done) > 1
+		return len(done) > 1 || len(times) > 1
 	},
 	"asked":       func(s some) bool { return s.asked },
 	"question":    func(s some) bool { return s.asks },
@@ -164,6 +173,7 @@ var facts = map[string]condition{
 	"one-unknown": func(s some) bool { return len(s.unknown()) == 1 },
 	"one":         func(s some) bool { return s.one() != "" },
 	"time":        func(s some) bool { return s.target() != "" },
+	"no-time":     func(s some) bool { _, lead := s.noTime(); return lead >= 0 },
 	"text":        func(s some) bool { text, _ := s.text(); return text != "" },
 	"span":        func(s some) bool { return s.span() != when.Span{} },
 	"mine": func(s some) bool {
@@ -173,26 +183,30 @@ var facts = map[string]condition{
 	"repeats": func(s some) bool {
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.comesAgain(m.from) })
 	},
-	"past":     func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
-	"has-done": func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
-	"ask-if":   func(s some) bool { return s.At("ask-if", 0) > 0 },
-	"asks-if":  func(s some) bool { return s.Longest(s.marks[0].from, "ask-if", "does") > 0 },
-	"awhile":   func(s some) bool { return s.starts("awhile") },
-	"was":      func(s some) bool { return s.starts("was") },
+	"past":        func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
+	"has-done":    func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
+	"ask-if":      func(s some) bool { return s.At("ask-if", 0) > 0 },
+	"asks-if":     func(s some) bool { return s.Longest(s.marks[0].from, "ask-if", "does") > 0 },
+	"only-an-end": some.onlyEnd,
+	"so-long":     func(s some) bool { return s.starts("for-so-long") },
+	"adds":        func(s some) bool { return s.starts("adds") },
+	"also":        func(s some) bool { return s.First(0, len(s.Tokens), "also-word") >= 0 },
+	"awhile":      func(s some) bool { return s.starts("awhile") },
+	"was":         func(s some) bool { return s.starts("was") },
 	"may": func(s some) bool { // could my gym be at 8
 		return s.At("may-it", 0) > 0 && slices.ContainsFunc(s.marks, func(m mark) bool {
 			return m.kind == clock && (s.At("be-at", m.from-1) == m.from || s.At("be-at", m.from-2) == m.from)
 		})
 	},
-	"colon-time": func(s some) bool { // gym: 8am
-		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == stop && m.arg == ":" && s.At("run", m.to) > 0 })
-	},
-	"whether": some.whether,
-	"ended":   some.ends,
+	"tag-question": func(s some) bool { return s.says("tag-question") },
+	"wonders":      func(s some) bool { return s.says("wonders") },
+	"begs":         func(s some) bool { return s.says("begs") },
+	"whether":      some.whether,
+	"ended":        some.ends,
 	"off": func(s some) bool { // no pills until monday; 周一之前不用吃药
 		for i, m := range s.marks {
 			until := s.Is(m.from-1, "until", "till", "til", "before") || s.Is(m.from, "until", "till", "til", "before")
-			if before := s.part(0, i); m.kind == clock && (until && (before.op("remove", "pause") || before.has("not")) || s.Is(m.to-1, "前") && s.has("not")) {
+			if before := s.part(0, i); m.kind == clock && (until && (before.op("remove", "pause") || before.has("not")) || s.Is(m.to-1, "前") && (s.has("not") || s.op("remove"))) {
 				return true
 			}
 		}
@@ -249,6 +263,9 @@ func (s some) bare() bool {
 	}
 	return true
 }
+
+// says says that a category stands anywhere in the message.
+func (s some) says(category string) bool { return s.First(0, len(s.Tokens), category) >= 0 }
 
 // starts says that a category stands where a mark begins.
 func (s some) starts(category string) bool {

@@ -1,7 +1,6 @@
 package intent
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -35,13 +34,14 @@ type sense struct {
 	rules rulebook
 	names *names
 	marks []mark
+	turns int  // where 改成 stands, -1 without it
 	asks  bool // it ends as a question
 	asked bool // it asks for a reminder
 }
 
 func newSense(t *grammar.Text, c Context, asked bool) *sense {
 	s := &sense{Text: t, c: c, rules: rules(), names: newNames(nil), asked: asked}
-	s.asks = s.First(0, len(s.Tokens), "end-of-question") >= 0
+	s.asks, s.turns = s.First(0, len(s.Tokens), "end-of-question") >= 0, s.First(0, len(s.Tokens), "turned-to")
 	s.label(false)
 	if c.Known != nil && (len(s.Tokens) < 10 || slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind != fill && m.kind != unknown })) {
 		s.names = newNames(c.Known())
@@ -61,7 +61,7 @@ func (s *sense) label(asks bool) {
 	s.marks = nil
 	told := map[int]bool{}
 	for i := range s.Tokens {
-		for k, tells := range s.names.at(s.Text, i, s.strange(i)).of {
+		for k, tells := range s.nameAt(i).of {
 			told[k] = told[k] || tells > 1
 		}
 	}
@@ -77,20 +77,37 @@ func (s *sense) label(asks bool) {
 	}
 }
 
-// strange says that a token is in no table.
-func (s *sense) strange(i int) bool { return s.Longest(i, "sign", "filler") == 0 }
+// nameAt is the name of a reminder that stands at a token. What is in no table may
+// be a slip of one.
+func (s *sense) nameAt(i int) mention {
+	if len(s.names.words) == 0 {
+		return mention{from: i, to: i}
+	}
+	return s.names.at(s.Text, i, s.Longest(i, "sign", "filler") == 0)
+}
 
 // mark is the longest of what can stand at i.
 func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 	best := mark{kind: unknown, from: i, to: i + 1}
 	if t := s.Tokens[i]; t.Kind == grammar.Mark && (strings.ContainsAny(t.Text, ",.;:!?，。；：！？") || t.Text[0] >= 0xf0) && !(t.Text == "." && s.At("title", i-1) == i) {
 		best.kind, best.arg = stop, t.Text
+		if t.Text == ":" && s.At("run", i+1) > 0 && len(s.marks) > 0 && s.marks[0].kind == "op" {
+			best.kind, best.arg = "to", "" // edit the dentist: 3pm
+		}
 	} else if t.Kind == grammar.Mark {
 		best.kind = fill
+	}
+	if k := s.turned(i); k > 0 {
+		return mark{kind: clock, from: i, to: k}
+	} else if n := len(s.marks); s.Is(i, "one") && n > 0 && s.marks[n-1].kind == clock && i+1 < len(s.Tokens) && s.Tokens[i+1].Kind == grammar.Number { // the sunday one 11am
+		return mark{kind: "noun-weak", from: i, to: i + 1}
 	}
 	read := false
 	for _, m := range s.readings(i, told, asks) {
 		m.from = i
+		if m.kind == clock && s.At("noun", i) > 0 && s.all().has("not") {
+			continue // no reminder at 6pm
+		}
 		if m.kind == "to" && s.At("filler", i) <= m.to && (m.arg == "" || s.all().has("op", "text")) {
 			return m // and not "until friday", a bound
 		}
@@ -98,90 +115,27 @@ func (s *sense) mark(i int, told map[int]bool, asks bool) mark {
 			best, read = m, true
 		}
 	}
-	for k := s.At("correction", best.to); k > 0 && best.kind == clock && s.At("moment", k) > 0; k = s.At("correction", best.to) {
+	for k := s.At("correction", best.to); k > 0 && best.kind == clock && s.At("moment", k) > 0 && s.At("turned-to", best.to) == 0; k = s.At("correction", best.to) {
 		best.to = s.At("moment", k) // 8am, no wait, 8:30am
 	}
 	return best
 }
 
-// readings is what can stand at i. Of equally long ones the first counts.
-func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
-	add := func(m mark, to int) {
-		if m.to = to; to > i {
-			all = append(all, m)
-		}
+// turned is where a time of what repeats ends that stands before the one that takes
+// its place: "monday to tuesday" is no range then.
+func (s *sense) turned(i int) int {
+	all := s.all()
+	edits := len(all.marks) > 0 && !all.has("to") && all.op("move", "edit", "set", "fix")
+	if edits && all.marks[len(all.marks)-1].arg == "set" && s.names.just(Set) && s.At("clock", s.At("each-week", i)) > 0 {
+		return s.At("each-week", i) // make monday 7pm
 	}
-	match := func(kind, category string) {
-		v, to := s.Match(category, i)
-		m, signed := v.(mark)
-		if !signed {
-			m = mark{kind: kind, value: v}
-		}
-		add(m, to)
-	}
-	last := mark{}
-	if len(s.marks) > 0 {
-		last = s.marks[len(s.marks)-1]
-	}
-	match(length, "delta")
-	time := 0
-	if last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not" {
-		time = s.At("when", i)
-		if k := s.At("moment", i); k > 0 && strings.ContainsAny(s.Cut(i, time), ",，") && s.At("午", k+1) != time {
-			time = k
-		}
-		time = s.upToIt(i, time)
-	}
-	if s.At("ender", i) > 0 && s.At("moment", i) == 0 {
-		time = 0 // I want the pills to stop after friday
-	}
-	if s.At("sign", i) == 0 {
-		add(mark{kind: clock}, time) // "to noon", whatever is called so
-	}
-	m := s.names.at(s.Text, i, s.strange(i))
-	maps.DeleteFunc(m.of, func(k, tells int) bool { return tells == 1 && !told[k] })
-	if len(m.of) > 0 {
-		add(mark{kind: name, value: m}, m.to)
-	}
-	if k := s.At("place", i); !s.Is(k-1, ":") || !s.Close(k) { // sorry, 9:30
-		match(place, "place")
-	}
-	if !asks && (s.all().only([]string{stop, "it"}) || last.kind == "op") && s.At("moment", s.At("号", i)) == 0 {
-		match(place, "号") // 删掉4号, and not a date
-	}
-	match("", "sign")
-	match(remind, "remind")
-	if len(m.of) == 0 { // "the run reminder" is that of a run
-		add(mark{kind: remind, arg: "order"}, s.order(i))
-	}
-	add(mark{kind: clock}, time)
-	match(length, "span")
-	add(mark{kind: clock}, s.upToIt(i, s.Longest(i, "moment", "days")))
-	if asks {
-		match(clock, "range")
-	}
-	match(fill, "filler")
-	return all
-}
-
-// upToIt is where a time ends that goes on behind 那个, 明早那个和周五那个, or takes
-// the place of one that is denied: "not today, tomorrow".
-func (s *sense) upToIt(i, end int) int {
-	denied := len(s.marks) > 0 && s.marks[len(s.marks)-1].kind == "not"
-	for k := i + 1; k < end; k++ {
-		if denied && s.Is(k, ",") || s.Is(k, "那") && s.Is(k+1, "个", "条") {
-			return k
-		}
-	}
-	return end
-}
-
-// order is where words end that ask for a reminder without "remind me".
-func (s *sense) order(i int) int {
-	if s.Longest(i, "not-order", "remind") > 0 {
+	if !edits && (i >= s.turns || i < s.turns-8) {
 		return 0
 	}
-	return s.Longest(i, "ask-verb", "zh-ask-verb")
+	if k := s.At("turned", i); k > 0 && (edits && s.At("into", k) > 0 || k == s.turns) {
+		return k
+	}
+	return 0
 }
 
 // some are marks of a message, all of it or a clause.
@@ -225,7 +179,7 @@ func (s some) no(kinds []string) bool {
 
 // denied says that a "don't" stands right before the i-th mark.
 func (s some) denied(i int) bool {
-	for i--; i >= 0 && slices.Contains([]string{fill, "already", "to"}, s.marks[i].kind); i-- {
+	for i--; i >= 0 && slices.Contains([]string{fill, "already", "to", "all"}, s.marks[i].kind); i-- {
 	}
 	return i >= 0 && s.marks[i].kind == "not"
 }

@@ -51,12 +51,7 @@ func invalid(format string, args ...any) error {
 func (s *sentence) newBag(all pieces) (*bag, error) {
 	if i := slices.IndexFunc(all, func(p piece) bool { return p.shift != nil && p.part != noPart }); i >= 0 { // the night before
 		shift := all[i]
-		all = slices.Delete(slices.Clone(all), i, i+1)
-		for k, p := range all {
-			if p.from < shift.from {
-				all[k] = p.unhoured()
-			}
-		}
+		all = slices.Delete(slices.Clone(all), i, i+1).unhouredBefore(shift)
 		all = append(pieces{{part: shift.part, shift: shift.shift}}, all...)
 	}
 	if err := all.failed(); err != nil {
@@ -66,6 +61,9 @@ func (s *sentence) newBag(all pieces) (*bag, error) {
 	for _, p := range all {
 		if p.day != nil {
 			b.addDay(*p.day)
+		}
+		if p.other != nil {
+			b.days = append(b.days, *p.other)
 		}
 		b.place(p)
 		b.week = cmp.Or(p.week, b.week)
@@ -90,6 +88,14 @@ func (s *sentence) newBag(all pieces) (*bag, error) {
 		}
 	}
 	b.clocks = b.withHour(all).clocks()
+	if parts := all.parts(); b.repeat != nil && b.repeat.freq < fullHour && len(parts) > 1 { // every day in the morning and in the evening
+		for _, p := range parts {
+			if !slices.ContainsFunc(b.clocks, func(c clock) bool { return c.part == p }) {
+				b.clocks = append(b.clocks, clock{hour: p.usual()[0], style: fixed})
+			}
+		}
+		b.part = noPart
+	}
 	for i, c := range b.clocks {
 		if c.part == noPart && c.style <= colon && c.hour >= 4 && (c.hour < 12 && s.asksFor("wake") || c.hour < 7 && (s.rises() || s.asksFor("alarm-noun"))) {
 			b.clocks[i].part = morning
@@ -176,6 +182,9 @@ func (all pieces) clocks() []clock {
 func sameHalf(all []clock) []clock {
 	for i := len(all) - 2; i >= 0; i-- {
 		c, next := &all[i], all[i+1]
+		if h, ok := next.part.hour(next.hour); ok && next.part >= noon && c.hour < h && c.hour+12 > h { // 八点和下午两点
+			next.hour, next.style = h, fixed
+		}
 		if next.style != fixed || c.part != noPart || c.style > colon || c.hour > 12 {
 			continue
 		}

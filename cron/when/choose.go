@@ -26,7 +26,7 @@ func (g *group) everyMonth(told group) {
 
 // dayFor is what the group says of the day, for an hour that stands elsewhere.
 func (g group) dayFor(hour group) (day []piece) {
-	parted := hour.parted()
+	parted := hour.parted() || g.has(piece.isHour) && !g.leads(hour)
 	for _, p := range g.pieces {
 		p.from, p.to = -1, -1-len(day)
 		switch {
@@ -43,6 +43,23 @@ func (g group) dayFor(hour group) (day []piece) {
 		}
 	}
 	return day
+}
+
+// parts are the parts of the day that the pieces name.
+func (all pieces) parts() (parts []part) {
+	for _, p := range all {
+		if p.part != noPart && !slices.Contains(parts, p.part) {
+			parts = append(parts, p.part)
+		}
+	}
+	return parts
+}
+
+// leads says that an hour without a part of the day comes after that of the group,
+// and may be in the part that it names.
+func (g group) leads(hour group) bool {
+	first, last := g.clocks(), hour.clocks()
+	return g.parted() && !hour.parted() && len(first) > 0 && len(last) > 0 && last[0].style <= colon && first[0].hour%12 <= last[0].hour%12
 }
 
 // meant says that a group is a time: bounds alone are one only beside what they
@@ -84,7 +101,7 @@ func (s *sentence) choose(all []group) []group {
 		if i == best {
 			continue
 		}
-		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of", "to") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && (s.eventOf(other, g) || g.repeats() && s.edge(other)) {
+		if other.bound() && s.bounding(g, other) || (shifted || s.edge(other)) && !s.Is(other.from-1, "about", "of", "to") && completes(g, other) || g.shifts() && g.names() == 0 || other.shifts() && (s.eventOf(other, g) || g.repeats() && s.edge(other) || other.names() == hasHour && g.names()&hasDay != 0 && g.to <= other.from) {
 			chosen = append(chosen, other)
 		}
 	}
@@ -140,7 +157,19 @@ func completes(g, other group) bool {
 	return either(piece.openWeek, piece.ofWeek) || // "biweekly to … on friday"
 		either(piece.isDaily, piece.ofWeeks) && (a == hasDay || b == hasDay) || // every day at 9, monday to friday
 		!(g.repeats() && other.repeats()) && either(piece.openMonth, piece.isDate) ||
-		a == hasDay && b == hasHour || a == hasHour && b == hasDay
+		a == hasDay && b == hasHour || a == hasHour && b == hasDay ||
+		a == hasHour && b == hasHour && (g.holds(other) || other.holds(g))
+}
+
+// holds says that the group is a part of the day in which the other is an hour:
+// in the evening to … at eight.
+func (g group) holds(other group) bool {
+	if len(g.pieces) != 1 || len(other.pieces) != 1 || other.parted() || other.pieces[0].clock == nil {
+		return false
+	}
+	about := partsOfDay[g.pieces[0].part]
+	h, ok := g.pieces[0].part.hour(other.pieces[0].clock.hour)
+	return ok && g.parted() && !g.has(piece.isHour) && about.from <= h && h <= about.to
 }
 
 func (p piece) isDaily() bool {

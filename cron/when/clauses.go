@@ -1,9 +1,6 @@
 package when
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // finish resolves the clauses of the groups.
 func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
@@ -91,7 +88,7 @@ func (s *sentence) readings(row pieces) ([]pieces, Text) {
 			often := *p.repeat
 			often.loose = false
 			with(piece{repeat: &often, from: p.from, to: p.to})
-			if repeats := func(o piece) bool { return o.repeat != nil }; row[:i].has(repeats) || row[i+1:].has(repeats) {
+			if repeats := func(o piece) bool { return o.repeat != nil || o.week != nil || o.limit != nil }; row[:i].has(repeats) || row[i+1:].has(repeats) {
 				return s.readings(all[0])
 			}
 			var days pieces
@@ -124,27 +121,6 @@ func (a answer) phrase() (Phrase, error) {
 		return a.phrases[0], nil
 	}
 	return Phrase{}, &Ambiguous{Question: a.question, Choices: a.phrases, Past: a.past}
-}
-
-// nag is how often what is said until it is done comes again. With another time
-// beside it the repetition is only that.
-func (g *group) nag() time.Duration {
-	if !g.has(func(p piece) bool { return p.nag }) {
-		return 0
-	}
-	for i, p := range g.pieces {
-		if p.repeat == nil || p.repeat.freq != spaced || p.repeat.span.calendar() {
-			continue
-		}
-		every := p.repeat.span
-		if rest := slices.Delete(slices.Clone(g.pieces), i, i+1); rest.names() != 0 {
-			g.pieces = rest
-		} else {
-			g.pieces[i].repeat, g.pieces[i].span = nil, &every
-		}
-		return every.Exact
-	}
-	return 5 * time.Minute
 }
 
 // together is the answer of several clauses: every row of readings in which one
@@ -185,6 +161,12 @@ type clause struct{ days, hours, more, zones pieces }
 // clauses cuts a row of pieces where a new time begins: "monday at 9 and tuesday
 // at 10", "noon and 6pm". What a clause does not say is that of the one before.
 func clauses(row pieces) (all []pieces) {
+	row = slices.Clone(row.ofReminder())
+	for i, p := range row { // weekday mornings and evenings
+		if i > 0 && p.listed && p.isDaily() && p.part != noPart && p.to == p.from+1 && row[i-1].ofWeeks() && row[i-1].part != noPart {
+			row[i].repeat = nil
+		}
+	}
 	var shared, shifts pieces // zones and bounds are of all
 	cs := []clause{{}}
 	named := func(p piece) bool { return p.zone != nil && !p.offset }
@@ -275,7 +257,9 @@ func (c *clause) add(p piece) {
 func inherit(cs []clause) {
 	for i := 1; i < len(cs); i++ {
 		cs[i].days = cs[i].own(cs[i].days, cs[i-1].days)
-		cs[i].hours = cs[i].own(cs[i].hours, cs[i-1].hours)
+		if !cs[i].days.parted() || cs[i-1].hours.has(piece.isHour) {
+			cs[i].hours = cs[i].own(cs[i].hours, cs[i-1].hours)
+		}
 	}
 	for i := len(cs) - 2; i >= 0; i-- { // "on monday, and on tuesday at 9"
 		cs[i].hours = cs[i].own(cs[i].hours, cs[i+1].hours)

@@ -32,8 +32,19 @@ var clockActions = map[string]grammar.Action{
 		return clock{hour: n / 100, minute: n % 100, style: full, from: a.From, to: a.To}.checked()
 	},
 	"past": func(a grammar.Args) any { return pastHour(a, a.Num(0, 0)).with(a.Arg(2)) },
+	"hours-to": func(a grammar.Args) any { // 9-10am: at nine
+		to := spokenClock(a, 1, 0).with(a.Arg(2))
+		from := spokenClock(a, 0, 0)
+		if to.clock == nil || from.hour > 12 {
+			return nil
+		}
+		if from.hour, from.style = from.hour%12, fixed; from.hour+12 < to.clock.hour {
+			from.hour += 12
+		}
+		return from.checked()
+	},
 	"past-to": func(a grammar.Args) any {
-		if n := a.Num(0, 0); n%5 > 0 && a.T.At("unit", a.To-3) == 0 && a.Word(2) == "" || a.T.Is(a.From-1, "from", "between") {
+		if n := a.Num(0, 0); n%5 > 0 && a.T.At("unit", a.To-3) == 0 && a.T.At("unit", a.To-4) == 0 || a.T.Is(a.From-1, "from", "between") {
 			return nil // from 9 to 5
 		}
 		return pastHour(a, -a.Num(0, 0)).with(a.Arg(2))

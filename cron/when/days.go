@@ -69,10 +69,15 @@ var dayActions = map[string]grammar.Action{
 	},
 	"lunar": func(a grammar.Args) any { // the day of a month, or of the one that comes
 		m, d := a.Num(0, 0), a.Num(1, 0)
-		if m < 0 || m > 12 || d == 0 || d > 30 {
+		if m < 0 || m > 12 || d == 0 || d > 30 || a.Word(3) != "" && d <= 3 && a.T.At(a.Word(3), a.To) > 0 {
 			return nil
 		}
 		return onDay(day{kind: lunarDay, n: a.Num(2, coming), date: calendar.Date{Month: time.Month(m), Day: d}})
+	},
+	"either-calendar": func(a grammar.Args) any { // the date, or the lunar one
+		p := calendarDay(0, a.Num(0, 0), a.Num(1, 0), coming)
+		p.other = &day{kind: lunarDay, n: coming, date: p.day.date}
+		return p
 	},
 	"slashed": slashed,
 	"slashed-day-first": func(a grammar.Args) any {

@@ -58,7 +58,7 @@ var bullet = regexp.MustCompile(`^[ \t*•·-]*([0-9]{1,3}[.、)）][.、)） ]*
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
-		if s.notes(all[k-1], all[k]) || s.jots(all[k-1], all[k]) {
+		if s.notes(all[k-1], all[k]) || s.jots(all[k-1], all[k]) || s.runsOn(all[k-1], all[k]) {
 			return all[k].from
 		}
 		for i := all[k-1].to; i <= all[k].from; i++ {
@@ -96,6 +96,34 @@ func (s *sentence) jots(a, b group) bool {
 		}
 	}
 	return s.firstAsk() < 0 && s.beginning(a.from) && s.At("separator", b.from-1) == 0 && s.words(a.to, b.from) && s.words(b.to, len(s.Tokens)) && !s.Is(b.from, "the", "this", "on") && !s.Is(b.from-1, "for", "with", "of", "from", "until", "to", "before", "after", "about") && !s.asking(b.to, len(s.Tokens))
+}
+
+// runsOn says that two hours, each with a thing behind it, stand in Chinese with
+// nothing between: 八点提醒我吃药九点开会.
+func (s *sentence) runsOn(a, b group) bool {
+	if s.At("zh-ask", a.to) > 0 && s.At("zh-ask", b.to) > 0 && s.firstAsk() == a.to && !b.bound() {
+		return s.words(s.At("zh-ask", a.to), b.from) && s.words(s.At("zh-ask", b.to), len(s.Tokens)) // 五分钟后叫我关火十分钟后叫我出门
+	}
+	for _, g := range []group{a, b} {
+		if !g.has(piece.isHour) && g.names() != hasDay|hasHour || g.bound() || g.shifts() || g.failed() != nil {
+			return false
+		}
+	}
+	for i := a.to; i < b.from; i++ {
+		if !s.order[i] && (s.At("zh-tells", i) > 0 || i >= b.from-2 && s.At("zh-leads", i) == b.from) {
+			return false
+		}
+	}
+	for i := b.to; i < len(s.Tokens) && !b.has(piece.isHour); i++ {
+		if s.Is(i, "的") {
+			return false // 取消明早不用的闹钟
+		}
+	}
+	_, asked := s.askingClause()
+	if k := b.from - 1; s.firstAsk() > k && !s.ending(asked) || s.Tokens[k].Kind != grammar.Han || s.order[k] || s.order[a.from] || s.Is(b.to, "的") || s.At("zh-clock-noun", b.to)+s.At("zh-of-event", b.to)+s.At("behind", b.to) > 0 && s.At("zh-rise", b.to) == 0 {
+		return false
+	}
+	return s.words(a.to, b.from) && s.words(b.to, len(s.Tokens))
 }
 
 // notes says that two clauses, each with a day, an hour and a thing, stand before
@@ -223,6 +251,9 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	if n := len(before); n > 0 {
 		chosen[0].everyMonth(before[n-1])
 	}
+	if n := len(before); n > 0 && chosen[0].names() == hasHour && before[n-1].names() == hasHour && before[n-1].leads(chosen[0]) {
+		chosen[0].pieces = append(pieces{{part: before[n-1].parts()[0], from: -1, to: -1}}, chosen[0].pieces...) // 早上八点吃药九点开会
+	}
 	for _, g := range slices.Backward(before) {
 		if g.names()&hasDay != 0 && (completes(chosen[0], g) || chosen[0].names() == hasHour) {
 			chosen[0].pieces = append(g.dayFor(chosen[0]), chosen[0].pieces...)
@@ -247,15 +278,23 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	own := slices.ContainsFunc(all, func(g group) bool {
 		return g.from >= from && (full(g) && (han || s.edge(g)) || han && s.leads(g, from) || !han && !g.bound() && g.from > 0 && s.order[g.from-1])
 	})
+	asked := s.firstAsk()
+	for i, g := range all { // 明天八点开会七点提醒我
+		if han && i > 0 && g.from > from && g.to <= asked && g.has(piece.isHour) && all[i-1].has(piece.isHour) && s.asking(g.to, asked) && s.words(all[i-1].to, g.from) {
+			from, own, s.told = g.from, true, g.from
+		}
+	}
 	var led names // what is said before the words that ask
 	for _, g := range all {
 		if g.from >= from && g.to <= to && !g.bound() {
-			led |= g.names()
+			if led |= g.names(); !g.has(piece.isHour) {
+				led &^= hasHour // 下午提醒我去拿药四点
+			}
 		}
 	}
 	for _, g := range all {
 		switch {
-		case han && led != 0 && g.from >= to && (!g.bound() || g.shifts() && !s.ending(g.to)) && (led&hasHour != 0 || g.names()&^led == 0) && s.told(to, g): // 三点提醒我跟老师说五点不去了
+		case han && led != 0 && g.from >= to && (!g.bound() || g.shifts() && !s.ending(g.to)) && (led&hasHour != 0 || g.names()&^led == 0) && s.ofThing(to, g): // 三点提醒我跟老师说五点不去了
 		case own && g.to <= from && !g.bound() && (han || s.words(0, g.from) || s.words(g.to, from)):
 			told = append(told, g)
 		case !han || !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):
@@ -276,8 +315,8 @@ func (s *sentence) leads(g group, clause int) bool {
 	return asked >= g.to && g.names()&hasDay != 0 && !g.bound() && s.asking(clause, g.from) && s.asking(g.to, asked)
 }
 
-// told says that the group is of what is to be done, in the clause that asks.
-func (s *sentence) told(from int, g group) bool {
+// ofThing says that the group is of what is to be done, in the clause that asks.
+func (s *sentence) ofThing(from int, g group) bool {
 	for i := from; i < g.to; i++ {
 		if s.clauseEnds(i) {
 			return false

@@ -17,6 +17,12 @@ var partsOfDay = [...]partOfDay{
 	dusk:      {[]int{18}, 11, 16, 20, 17, 19},
 	evening:   {[]int{20}, 11, 16, 27, 18, 23},
 	workEnd:   {[]int{18}, 11, 16, 20, 17, 19},
+
+	beforeBreakfast: {[]int{7}, -1, 4, 10, 5, 9},
+	afterBreakfast:  {[]int{8}, -1, 5, 11, 6, 10},
+	beforeLunch:     {[]int{11}, 1, 9, 13, 10, 12},
+	afterLunch:      {[]int{13}, 5, 12, 17, 12, 15},
+	beforeDinner:    {[]int{17}, 9, 15, 21, 16, 19},
 }
 
 // usual are the hours when none is said.

@@ -145,6 +145,9 @@ func numbers(t *grammar.Text, i int) (any, int) {
 	end := 0
 	for range grammar.MaxList {
 		n, j := t.Ordinal(i)
+		if k := t.At("last-of-month", i); k > 0 && len(all) > 0 {
+			n, j = lastDay, k
+		}
 		if j == 0 {
 			break
 		}
@@ -175,6 +178,9 @@ func chineseDays(t *grammar.Text, i int) (any, int) {
 	var all, kept []int
 	end := 0
 	for range grammar.MaxList {
+		if k := t.At("last-of-month", i); k > 0 && len(kept) > 0 {
+			return append(kept, lastDay), k
+		}
 		n, j := t.Chinese(i)
 		if j == 0 || n < 1 || n > 99 {
 			break

@@ -13,6 +13,9 @@ func (b *bag) once() (answer, error) {
 	if len(b.days) == 0 && b.week == nil {
 		return b.nextClock()
 	}
+	if a := b.elsewhere(); len(a.phrases) > 0 {
+		return a, nil
+	}
 	if b.week != nil && len(b.days) == 0 {
 		return b.openDay(calendar.On(b.now).Monday().Add(7**b.week), 7)
 	}
@@ -40,6 +43,22 @@ func (b *bag) once() (answer, error) {
 		return b.eitherOrder(d)
 	}
 	return b.moments(first)
+}
+
+// elsewhere asks whether tomorrow is that of the person, or of the place of which
+// the hour is, where it is another day now.
+func (b *bag) elsewhere() (a answer) {
+	here, there := calendar.On(b.source.now.In(b.source.zone)), calendar.On(b.now)
+	if len(b.days) != 1 || b.days[0].kind != inDays || b.days[0].work || here == there || b.source.First(0, len(b.source.Tokens), "zone-area") >= 0 {
+		return a
+	}
+	for _, today := range []calendar.Date{here, there} {
+		if one, err := b.only(day{kind: onDate, n: coming, date: today.Add(b.days[0].n - b.days[0].early)}); err == nil && !one.past {
+			a.phrases = append(a.phrases, one.phrases...)
+		}
+	}
+	a.question, a.open = Text{"It is another day there now. Which one do you mean?", "那边现在是另一天。是哪一个？"}, len(a.phrases) > 1
+	return a
 }
 
 // only is the answer if the day were the only one.

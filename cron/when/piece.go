@@ -12,6 +12,7 @@ import (
 // says of a time is a row of them.
 type piece struct {
 	day    *day
+	other  *day // which the same words may mean: 二月二
 	week   *int // "next week": weeks from the running one
 	clock  *clock
 	more   []clock // besides
@@ -99,10 +100,16 @@ const (
 	dusk
 	evening
 	workEnd
+	beforeBreakfast
+	afterBreakfast
+	beforeLunch
+	afterLunch
+	beforeDinner
 )
 
 var partNames = map[string]part{
 	"dawn": dawn, "morning": morning, "noon": noon, "afternoon": afternoon, "dusk": dusk, "evening": evening, "work-end": workEnd,
+	"before-breakfast": beforeBreakfast, "after-breakfast": afterBreakfast, "before-lunch": beforeLunch, "after-lunch": afterLunch, "before-dinner": beforeDinner,
 }
 
 // Span is a length of time. Calendar units keep the hour of the wall clock.

@@ -7,7 +7,7 @@ import (
 )
 
 // partHours are when parts of the day begin and end.
-var partHours = map[part][2]int{morning: {0, 12}, afternoon: {12, 18}, evening: {17, 24}}
+var partHours = map[part][2]int{dawn: {0, 7}, morning: {0, 12}, noon: {11, 14}, afternoon: {12, 18}, evening: {17, 24}}
 
 // Range is the days that a text names, "tomorrow", "this week", 周五, as a half
 // open range; false when it names none.

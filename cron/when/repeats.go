@@ -2,6 +2,7 @@ package when
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"magpie/cron/grammar"
@@ -87,7 +88,7 @@ func repeatOf(a grammar.Args) any {
 		case "day":
 			p = v.(piece)
 		case "date":
-			if p = v.(piece); p.err == nil && (p.day == nil || p.day.kind != onDate || p.day.date.Year > 0 || p.day.date.Day == 0) {
+			if p = v.(piece); p.err == nil && (p.day == nil || p.other != nil || p.day.kind != onDate || p.day.date.Year > 0 || p.day.date.Day == 0) {
 				return nil
 			}
 		}
@@ -109,6 +110,8 @@ func (r *repeat) is(word string) {
 		r.sure = true
 	case "loose":
 		r.loose = true
+	case "once-or-more": // but monday to friday is every week
+		r.loose = r.week != workdays && bits.OnesCount8(r.week&^shift(r.week)) == 1 // no tue/thu
 	}
 }
 
@@ -164,7 +167,7 @@ var limitActions = map[string]grammar.Action{
 	"window": func(a grammar.Args) any {
 		from, to := a.Arg(0).(group), a.Arg(1).(group)
 		switch begins, ends := from.names(), to.names(); {
-		case (begins|ends)&hasHour == 0 && begins&ends&hasDay != 0:
+		case begins == hasDay && (ends == hasDay || ends&hasDay != 0 && !from.pieces.onWeekday()):
 			return fromTo(from, to)
 		case begins&(hasHour|hasDay) == hasHour && ends&^hasDay == hasHour:
 			p := fromTo(from, to)
@@ -174,6 +177,20 @@ var limitActions = map[string]grammar.Action{
 			return p
 		}
 		return nil
+	},
+	"days-to": func(a grammar.Args) any { // next tuesday to thursday at 8
+		from, to := a.Arg(0).(group), a.Arg(1).(group)
+		if from.names() != hasDay || to.names()&hasDay == 0 || from.pieces.onWeekday() || a.T.Is(a.To, "-") {
+			return nil
+		}
+		return fromTo(from, to)
+	},
+	"dates-to": func(a grammar.Args) any { // dec 1-5
+		from, to := calendarDay(0, a.Num(0, 0), a.Num(1, 0), coming), calendarDay(0, a.Num(0, 0), a.Num(2, 0), coming)
+		if from.err != nil || to.err != nil || a.Num(1, 0) >= a.Num(2, 0) {
+			return nil
+		}
+		return limited(limit{kind: until, start: pieces{from}, pieces: pieces{to}})
 	},
 	"from-to": func(a grammar.Args) any {
 		if a.T.At("weekday-range", a.From+1) > 0 { // from monday to friday: every week
@@ -218,6 +235,11 @@ var limitActions = map[string]grammar.Action{
 		}
 		return limited(l)
 	},
+}
+
+// onWeekday says that a day of the week is named alone, which may be every one.
+func (all pieces) onWeekday() bool {
+	return all[0].day != nil && all[0].day.kind == weekday && all[0].day.n == coming
 }
 
 // fromTo is a window of hours where only the end names a day, else the time from

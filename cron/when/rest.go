@@ -45,11 +45,17 @@ func (s *sentence) rest(chosen []group) string {
 // any, the clause with the time, and then all that is told before.
 func (s *sentence) restOfClause(chosen []group) string {
 	from, to := s.askingClause()
+	from = max(from, s.told)
 	if i := s.firstAsk(); i >= 0 && s.At("zh-ask", i) > 0 {
 		chosen = append(slices.Clone(chosen), group{from: i, to: to})
 	}
 	if from == 0 {
 		return s.between(0, s.toldFrom(0, to, chosen), chosen)
+	}
+	for _, g := range s.groups() {
+		if s.told > 0 && g.to <= from {
+			chosen = append(slices.Clone(chosen), g)
+		}
 	}
 	own := from
 	if slices.ContainsFunc(chosen, func(g group) bool { return g.to > from && g.shifts() }) {

@@ -176,10 +176,16 @@ func partDays(p calendar.Part) (Text, bool) {
 		return Text{lead.English + day, days.Chinese + lead.Chinese}, ok
 	}
 	days, plain := p.Bymonthday, len(p.Byweekday) == 0
+	if words, ok := rareDays(p); ok {
+		return words, true
+	}
+	if p.Freq == calendar.Daily && p.Interval <= 1 && len(days) > 0 {
+		p.Freq = calendar.Monthly
+	}
 	switch {
 	case p.Holiday != "":
 		return Text{"every year on %s", "每年%s"}.with(Text{festival(p.Holiday), cmp.Or(named("chinese.txt", p.Holiday, true), p.Holiday)}), p.Interval <= 1
-	case len(p.Byyearday)+len(p.Byweekno) > 0 || len(days) > maxUneven || len(days) > 1 && len(p.Bymonth) == 1 || len(p.Bysetpos) > 1 || plain && len(p.Bysetpos) > 0 && p.Days == calendar.AllDays || !plain && len(days) > 0 || len(days) > 1 && slices.Min(days) < 0 || len(days) == 1 && days[0] < -1 || len(p.Bysetpos) == 1 && p.Bysetpos[0] < -1:
+	case len(p.Byyearday)+len(p.Byweekno) > 0 || len(days) > maxUneven || len(p.Bysetpos) > 1 || plain && len(p.Bysetpos) > 0 && p.Days == calendar.AllDays || !plain && len(days) > 0 || len(days) > 0 && slices.Min(days) < -1 || len(p.Bysetpos) == 1 && p.Bysetpos[0] < -1:
 		return Text{}, false
 	case p.Freq < calendar.Daily && p.Freq != calendar.Weekly && len(days) == 0 && plain && p.Days == calendar.AllDays, p.Freq >= calendar.Hourly && (len(p.Byhour) > 0 || len(p.Byminute) > 1 || len(p.Bysecond) > 1 || len(p.Byminute) == 1 && p.Interval > 1 || len(days)+len(p.Bymonth) > 0):
 		return Text{}, false
@@ -192,6 +198,9 @@ func partDays(p calendar.Part) (Text, bool) {
 		return Text{"on the %s of every lunar month", "每月农历%s"}.with(listOf(days, lunarDayWords)), p.Freq == calendar.Monthly && len(p.Bymonth) == 0
 	case p.Days == calendar.WorkDays && p.Freq == calendar.Monthly:
 		return Text{"on the %s working day of every month", "每月%s个工作日"}.with(nthWords(firstOf(p.Bysetpos))), p.Interval <= 1
+	case p.Days != calendar.AllDays && !plain:
+		kind := map[calendar.Days]Text{calendar.WorkDays: {"a working day", "工作日"}, calendar.RestDays: {"a day off", "休息日"}}[p.Days]
+		return Text{"every %s that is %s", "每个是%[2]s的%[1]s"}.with(listOf(p.Byweekday, weekdayWords), kind), p.Freq == calendar.Daily && p.Interval <= 1
 	case p.Days == calendar.WorkDays:
 		return Text{"every working day", "每个工作日"}, p.Freq == calendar.Daily && p.Interval <= 1
 	case p.Days == calendar.RestDays:
@@ -207,7 +216,12 @@ func solarDays(p calendar.Part) Text {
 	if p.Interval > 1 {
 		every = Text{"every %d %ss", "每%d%s"}.with(p.Interval, unit)
 	}
-	days, months := listOf(p.Bymonthday, monthDayWords), listOf(p.Bymonth, monthWords)
+	lastly := slices.Clone(p.Bymonthday) // the 15th and the last day
+	slices.Sort(lastly)
+	for len(lastly) > 0 && lastly[0] < 0 && lastly[len(lastly)-1] > 0 {
+		lastly = append(lastly[1:], lastly[0])
+	}
+	days, months := listOf(lastly, monthDayWords), listOf(p.Bymonth, monthWords)
 	quarter := p.Interval <= 1 && (slices.Equal(p.Bymonth, []int{1, 4, 7, 10}) && (len(p.Byweekday) > 0 || slices.Min(p.Bymonthday) > 0) || slices.Equal(p.Bymonth, []int{3, 6, 9, 12}) && slices.Equal(p.Bymonthday, []int{-1}))
 	if quarter {
 		every, p.Freq, p.Bymonth = Text{"every quarter", "每季度"}, calendar.Monthly, nil

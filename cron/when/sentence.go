@@ -36,6 +36,7 @@ type sentence struct {
 	zone  *time.Location
 	order []bool // tokens that say "remind me", "please", 提醒我
 
+	told    int // where the clause that asks begins behind another, with no mark between
 	grouped bool
 	all     []group
 }

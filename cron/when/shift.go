@@ -1,6 +1,7 @@
 package when
 
 import (
+	"slices"
 	"time"
 
 	"magpie/cron/calendar"
@@ -79,7 +80,7 @@ func (b *bag) shifted() (answer, error) {
 	if s.calendar() && len(b.days) == 0 && b.week == nil {
 		return ask("Which day is it? Please say the day, as 12 December", "那是哪一天？请说出日期，例如12月12日")
 	}
-	if len(b.clocks) == 0 && b.part == noPart && !s.calendar() {
+	if len(b.clocks) == 0 && b.part == noPart && s.Exact != 0 {
 		return ask("When is it on that day? Please say the hour", "那天的几点？请说出钟点")
 	}
 	a, err := base.once()
@@ -115,4 +116,47 @@ func (b *bag) shiftedRepeat(s Span) (answer, error) {
 		return ask("Please say the time itself, as every monday at 8:45am", "请直接说提醒的时间，例如每周一8:45")
 	}
 	return b.repeating()
+}
+
+// ofReminder are the pieces without the hours of an event, where the day before it
+// has an hour of its own: 周五九点体检，前一天晚上八点提醒我.
+func (row pieces) ofReminder() pieces {
+	at := slices.IndexFunc(row, func(p piece) bool { return p.shift != nil && p.shift.calendar() })
+	if at < 0 || at+1 == len(row) || !row[at+1].isHour() || row[at+1].from != row[at].to || row[at+1:].shifts() {
+		return row
+	}
+	return append(row[:at:at].unhouredBefore(row[at]), row[at:]...)
+}
+
+// unhouredBefore are the pieces without the hours that stand before a shift, but
+// right before it: not at 9pm the night before.
+func (all pieces) unhouredBefore(shift piece) pieces {
+	all = slices.Clone(all)
+	for k, p := range all {
+		if p.from < shift.from && p.to != shift.from {
+			all[k] = p.unhoured()
+		}
+	}
+	return all
+}
+
+// nag is how often what is said until it is done comes again. With another time
+// beside it the repetition is only that.
+func (g *group) nag() time.Duration {
+	if !g.has(func(p piece) bool { return p.nag }) {
+		return 0
+	}
+	for i, p := range g.pieces {
+		if p.repeat == nil || p.repeat.freq != spaced || p.repeat.span.calendar() {
+			continue
+		}
+		every := p.repeat.span
+		if rest := slices.Delete(slices.Clone(g.pieces), i, i+1); rest.names() != 0 {
+			g.pieces = rest
+		} else {
+			g.pieces[i].repeat, g.pieces[i].span = nil, &every
+		}
+		return every.Exact
+	}
+	return 5 * time.Minute
 }

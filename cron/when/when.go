@@ -18,8 +18,8 @@
 //     time, but "3:30" is asked. "09:30" and "15" are always 24-hour times.
 //   - "10m" is once, in ten minutes; "every 10m" repeats.
 //   - An offset beside a time (15:00+02:00, UTC+9) tells the moment; a zone by
-//     its name (Asia/Tokyo) is the zone of the phrase, and "tomorrow" is meant
-//     there. What repeats needs a name.
+//     its name (Asia/Tokyo) is the zone of the phrase; where it is another day now
+//     it is asked whose "tomorrow" is meant. What repeats needs a name.
 //   - "31st of every month" is asked: only where there is one, or the last day?
 //   - "every 2 days" counts from now in hours; with an hour of the day it is asked.
 //   - "in 2 days" keeps the hour of the wall clock, "in 48 hours" does not.

@@ -46,6 +46,9 @@ func TestCalendarFiles(t *testing.T) {
 	if j := a.named("站会"); !j.Schedule.At.IsZero() || !j.Direct || j.Maker.ID != fmt.Sprint(owner) {
 		t.Errorf("it is %+v", j)
 	}
+	holds(t, "the same calendar", send("", both...), "这些都已经设置过了")
+	holds(t, "a calendar with more", send("", append(both, event("Party", "20990201T090000Z")...)...), "其中 2 个（共 3 个）已经设置过了。要提醒你这件事吗", "Party")
+	a.want("no", "I leave it as it is")
 	a.want("/reminders undo", "2")
 	if n := len(a.all()); n != 0 {
 		t.Errorf("%d reminders are left", n)

@@ -120,6 +120,14 @@ func (r reminders) Timed(a command.Asker, text string) bool {
 	return in.Kind == intent.Create || in.Kind == intent.Ask && (in.Question.Missing != intent.MissTime || len(in.Question.Choices) > 0)
 }
 
+// Dated implements command.Reminders.
+func (r reminders) Dated(a command.Asker, text string) bool {
+	c := intent.Context{Now: r.now(), Zone: a.Zone}
+	p, err := when.Parse(text, c.Now, c.Zone)
+	_, _, days := when.Range(text, c.Now, c.Zone)
+	return days && (err != nil || !p.Exact && !p.At.IsZero()) && intent.OnlyTime(text, c)
+}
+
 // Change implements command.Reminders.
 func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest string) (command.Reply, error) {
 	if verb == "export" {
@@ -128,8 +136,10 @@ func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest strin
 	in := intent.Intent{Kind: intent.Change, Op: intent.Op(verb)}
 	value := ""
 	switch {
-	case verb == intent.AskMore || verb == intent.AskWhen:
-		said, err := r.desk.Do(ctx, who(a), intent.Intent{Kind: intent.Query, What: verb, Ref: desk.RefOf(rest)}, r.message(ctx, a, ""))
+	case verb == intent.AskMore || verb == intent.AskWhen || verb == intent.AskList:
+		in.Kind, in.What, in.Ref = intent.Query, verb, desk.RefOf(rest)
+		in.From, in.To, _ = when.Range(rest, r.now(), a.Zone)
+		said, err := r.desk.Do(ctx, who(a), in, r.message(ctx, a, ""))
 		return r.reply(ctx, a, said, err)
 	case verb == "clear":
 		in.Op, rest = intent.Remove, cmp.Or(rest, "all")
@@ -157,6 +167,9 @@ func (r reminders) Change(ctx context.Context, a command.Asker, verb, rest strin
 // newTo stands between a reminder and what it becomes.
 var newTo = regexp.MustCompile(`(?i)^\s*(?:(?:to|for|by|until|as|on)\s+|改?[到为成]|[:：,，])\s*`)
 
+// numbers are several of the list, and what stands behind them.
+var numbers = regexp.MustCompile(`(?i)^(#?\d+(?:\s*(?:[,，、&+]|\band\b|和|跟)\s*#?\d+)+)\b(.*)$`)
+
 // justTo is 到晚上七点, and not 到周五为止.
 var justTo = regexp.MustCompile(`^\s*到[^止停束]*$`)
 
@@ -171,6 +184,9 @@ func (r reminders) parted(ctx context.Context, a command.Asker, op intent.Op, te
 		return remind.IsTime(op, value, c)
 	}
 	first, value, _ := strings.Cut(text, " ")
+	if several := numbers.FindStringSubmatch(text); several != nil {
+		return several[1], r.newly(ctx, a, op, several[1], several[2])
+	}
 	if named := desk.RefOf(first); named.Number != 0 || named.Last || named.All || isJobID(first) {
 		return first, r.newly(ctx, a, op, first, value)
 	}

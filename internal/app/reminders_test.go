@@ -23,16 +23,19 @@ type counter struct {
 	jobs *cron.Store
 }
 
+// newCounter opens at ten o'clock on a Wednesday.
 func newCounter(t *testing.T) counter {
 	t.Helper()
-	jobs, err := cron.NewStore(new(kv.Memory), nil)
+	opened := time.Now()
+	now := func() time.Time { return time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC).Add(time.Since(opened)) }
+	jobs, err := cron.NewStore(new(kv.Memory), &cron.StoreOptions{Now: now, Zone: "UTC"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	none := func(context.Context, buttons.Spec, bool, [][]buttons.Choice) ([][]chat.Button, error) {
 		return nil, nil
 	}
-	return counter{reminders{newDesk(jobs), time.Now, none, jobShelf{jobs, nil}, nothingKnown{}}, t, jobs}
+	return counter{reminders{newDesk(jobs), now, none, jobShelf{jobs, nil}, nothingKnown{}}, t, jobs}
 }
 
 // asker is who sends a command with that id.
@@ -100,6 +103,35 @@ func TestRemindersHandledAgain(t *testing.T) {
 	for range 2 {
 		if text, err := r.Change(t.Context(), asker("telegram:13"), "undo", ""); err != nil || r.left() != "three four" {
 			t.Errorf("%q, %v leaves %q", text.Text, err, r.left())
+		}
+	}
+}
+
+// Several numbers of the list are moved together, and a day is listed.
+func TestRemindersOfSeveral(t *testing.T) {
+	t.Parallel()
+	r := newCounter(t)
+	for _, text := range []string{"gym", "milk"} {
+		if _, err := r.Remind(t.Context(), asker("made:"+text), "every day at 9am "+text, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.List(t.Context(), asker("list")); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ verb, rest, want string }{
+		{"move", "1, 2 to 7pm", "Really change all 2?"},
+		{"move", "1 and 2 to 7pm", "Really change all 2?"},
+		{"snooze", "1、2 1小时", "Really change all 2?"},
+		{"list", "tomorrow", "tomorrow at 09:00"},
+	} {
+		if said, err := r.Change(t.Context(), asker(fmt.Sprint(i)), c.verb, c.rest); err != nil || !strings.Contains(said.Text, c.want) {
+			t.Errorf("%s %s: %q, %v", c.verb, c.rest, said.Text, err)
+		}
+	}
+	for text, dated := range map[string]bool{"tomorrow": true, "明天": true, "this week": true, "tomorrow at 9am": false, "tomorrow tea": false, "gym": false, "every day": false} {
+		if r.Dated(asker("dated"), text) != dated {
+			t.Errorf("%q: want %v", text, dated)
 		}
 	}
 }
