@@ -1,14 +1,11 @@
 package desk_test
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // TestTalksOfNothing holds conversations of which no message changes anything, or
 // only what is asked first. want is what is said; "-": it is not for the desk.
 func TestTalksOfNothing(t *testing.T) {
-	for _, c := range []struct{ lang, before, last, want string }{
+	for _, c := range []conversation{
 		// what is denied
 		{"en", "", "no need for a reminder at 6pm|no need for a reminder at 6pm tomorrow|no reminder at 6pm please|I don't need a reminder at 6pm|no alarm at 7am tomorrow|no reminders tomorrow morning please", "-"},
 		{"en", "", "refrain from reminding me tomorrow at 9am about the dentist|there is no need to remind me at 6pm to eat|I won't need a wake-up call at 7am tomorrow|I don't need you to wake me at 7am tomorrow", "-"},
@@ -62,17 +59,13 @@ func TestTalksOfNothing(t *testing.T) {
 		{"en", "", "move it to yesterday|move the gym to yesterday|change the gym to yesterday|make it yesterday|snooze until yesterday", "this time has passed"},
 		{"en", "", "move it to the usual time|change the gym to dinner time|move the gym to after dinner|set the gym to dinner time|snooze until dinner|change it to the usual time", "no time found"},
 	} {
-		for _, last := range strings.Split(c.last, "|") {
-			if said, changed := talked(t, c.lang, c.before, last); changed != "" || !strings.Contains(said, c.want) || c.want == "-" && said != "-" {
-				t.Errorf("%q, %q: says %q, changes %q, want %q", c.before, last, said, changed, c.want)
-			}
-		}
+		c.check(t)
 	}
 }
 
 // What looks like one of these, and is a wish.
 func TestTalksOfWishes(t *testing.T) {
-	for _, c := range []struct{ lang, before, last, want string }{
+	for _, c := range []conversation{
 		{"en", "move the gym to friday?", "yes", "-gym @ 2026-11-26T07:00 +gym @ 2026-11-27T07:00"},
 		{"zh", "取消健身行不行", "是|好的", "-健身 @ 2026-11-26T07:00"},
 		{"en", "cancel the gym; undo what?", "yes", "+gym @ 2026-11-26T07:00"},
@@ -91,10 +84,6 @@ func TestTalksOfWishes(t *testing.T) {
 		{"en", "", "would you remind me at 7am tomorrow to jog?", "+jog @ 2026-11-26T07:00"},
 		{"zh", "定时10分钟", "延长5分钟", "-计时器: 时间到 @ 2026-11-25T10:10 +计时器: 时间到 @ 2026-11-25T10:15"},
 	} {
-		for _, last := range strings.Split(c.last, "|") {
-			if said, changed := talked(t, c.lang, c.before, last); changed != c.want {
-				t.Errorf("%q, %q: says %q, changes %q, want %q", c.before, last, said, changed, c.want)
-			}
-		}
+		c.check(t)
 	}
 }

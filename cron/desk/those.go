@@ -14,16 +14,10 @@ import (
 // those are the jobs that "them" and "both" mean: those last spoken of or shown
 // together. Without such ones they are all, or the only one spoken of.
 func (d *Desk) those(ctx context.Context, w wish, jobs []cron.Job, rang []rung) (found []cron.Job, err error) {
-	for _, r := range rang {
-		if j := withID(withGone(jobs, rang), r.Job.ID); w.in.Op == intent.Done && d.jobs.Now().Sub(r.Slot) < lately && len(withID(found, r.Job.ID)) == 0 {
-			found = append(found, j...)
-		}
-	}
 	list, err := recall[shown](ctx, d.memory, w.room("shown"))
-	if err != nil || len(found) > 1 {
-		return found, err
+	if err != nil {
+		return nil, err
 	}
-	found = nil
 	last, err := d.topic(ctx, w.Who, rang)
 	if d.jobs.Now().Sub(list.At) < shownFor && (len(last.IDs) < 2 || list.At.After(last.At)) {
 		last.IDs = list.IDs
@@ -32,14 +26,30 @@ func (d *Desk) those(ctx context.Context, w wish, jobs []cron.Job, rang []rung) 
 		found = append(found, withID(jobs, id)...)
 	}
 	switch {
+	case err == nil && w.in.Op == intent.Done:
+		return d.both(w, found, jobs, rang)
 	case len(found) > 1 || err != nil:
 		return found, err
-	case w.in.Op == intent.Done:
-		return nil, d.which(w, jobs)
 	case w.in.Ref.All:
 		return jobs, nil
 	}
 	return d.it(ctx, w, false, jobs, rang)
+}
+
+// both are two that are done: those that rang of late, else those told together.
+func (d *Desk) both(w wish, told, jobs []cron.Job, rang []rung) ([]cron.Job, error) {
+	var late []cron.Job
+	for _, r := range rang {
+		if d.jobs.Now().Sub(r.Slot) < lately {
+			late = append(late, r.Job)
+		}
+	}
+	for _, two := range [][]cron.Job{late, told} {
+		if len(two) == 2 {
+			return two, nil
+		}
+	}
+	return nil, d.which(w, jobs)
 }
 
 // ordered is the job that comes first of all, or last.

@@ -187,6 +187,7 @@ func many() map[intent.Op]when.Text {
 		"":            {English: "OK, %d reminders:", Chinese: "好的，%d 个提醒："},
 		intent.Remove: {English: "Cancelled %d reminders:", Chinese: "已取消 %d 个提醒："},
 		intent.Skip:   {English: "Left out, of %d reminders:", Chinese: "已跳过 %d 个提醒："},
+		intent.Done:   {English: "Done, %d reminders:", Chinese: "%d 个提醒都完成了："},
 		intent.Pause:  {English: "Paused %d reminders:", Chinese: "已暂停 %d 个提醒："},
 		intent.Resume: {English: "%d reminders go on:", Chinese: "已恢复 %d 个提醒："},
 		"gone":        {English: "Taken back, %d reminders do not come:", Chinese: "已撤销，这 %d 个提醒不会再来："},
@@ -224,6 +225,9 @@ func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said
 		}
 		said.Text = fmt.Sprintf(head.In(w.Lang), len(out))
 		said.Text += w.dashed(len(out), func(i int) string {
+			if todo.Op == intent.Done {
+				return thing(out[i].job)
+			}
 			lead := w.when(phrase(out[i].job.Schedule), now)
 			if len(out[i].out) > 0 {
 				lead = w.slots(out[i].out, now)

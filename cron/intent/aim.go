@@ -67,7 +67,9 @@ func (s some) aim(in Intent, all some) (Intent, bool) {
 		in.Ref = Ref{Last: true}
 		in.Maybe = (in.Maybe || !s.has("noun")) && !s.has("it")
 	}
-	if of := in.Part != (Part{}) && len(refs) == 0 && (in.Part.Others || !s.has("op")); !of && s.has("but") || s.At("keep-only", 0) > 0 {
+	// "except sundays" and "only keep the morning one" name times, and no reminder.
+	times := in.Part != (Part{}) && len(refs) == 0 && (in.Part.Others || !s.has("op"))
+	if s.has("but") && !times || s.At("keep-only", 0) > 0 {
 		in = in.except(refs)
 	}
 	in.Ref = in.Ref.at(s.c)

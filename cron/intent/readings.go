@@ -25,7 +25,9 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 	if len(s.marks) > 0 {
 		last = s.marks[len(s.marks)-1]
 	}
-	s.byNumber(i, add)
+	if s.At("by-number", i) > 0 && (s.all().op("later", "earlier", "snooze") || s.all().has("dir")) {
+		match(length, "by-number") // delay it by 5
+	}
 	match(length, "delta")
 	time := s.newTime(i, last)
 	if s.At("sign", i) == 0 {
@@ -84,19 +86,6 @@ func (s *sense) places(i int, last mark, asks bool) (all []string) {
 		all = append(all, "to-place")
 	}
 	return all
-}
-
-// byNumber adds so many minutes by which something is put off: "delay it by 5".
-func (s *sense) byNumber(i int, add func(mark, int)) {
-	v, to := s.Match("by-number", i)
-	if to == 0 || !s.all().op("later", "earlier", "snooze") && !s.all().has("dir") {
-		return
-	}
-	m, signed := v.(mark)
-	if !signed {
-		m = mark{kind: length, value: v}
-	}
-	add(m, to)
 }
 
 // upToIt is where a time ends that goes on behind 那个, 明早那个和周五那个, or takes
