@@ -1,12 +1,12 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -27,12 +27,13 @@ func (d *Desk) here(ctx context.Context, w Who) (jobs []cron.Job, damaged string
 	}
 	jobs = slices.DeleteFunc(jobs, func(j cron.Job) bool { return j.Hidden })
 	now := d.jobs.Now()
-	rank := func(j cron.Job) int { return 2*b2i(next(j, now).IsZero()) + b2i(j.Paused) }
-	sort.SliceStable(jobs, func(a, b int) bool {
-		if r, s := rank(jobs[a]), rank(jobs[b]); r != s {
-			return r < s
-		}
-		return next(jobs[a], now).Before(next(jobs[b], now))
+	slots := make(map[string]time.Time, len(jobs))
+	for _, j := range jobs {
+		slots[j.ID] = next(j, now)
+	}
+	rank := func(j cron.Job) int { return 2*b2i(slots[j.ID].IsZero()) + b2i(j.Paused) }
+	slices.SortStableFunc(jobs, func(a, b cron.Job) int {
+		return cmp.Or(rank(a)-rank(b), slots[a.ID].Compare(slots[b.ID]))
 	})
 	return jobs, damaged, nil
 }

@@ -1,6 +1,10 @@
 package when
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
 
 // finish resolves the clauses of the groups.
 func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
@@ -42,7 +46,8 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 
 // answer is what a row of pieces means, in all its readings.
 func (s *sentence) answer(row pieces) (answer, error) {
-	if rows, question := s.readings(row); len(rows) > 1 {
+	rows, question := s.readings(row)
+	if len(rows) > 1 {
 		sum := answer{question: question, open: true}
 		for _, one := range rows {
 			if a, err := s.answer(one); err == nil { // one may have passed
@@ -52,8 +57,8 @@ func (s *sentence) answer(row pieces) (answer, error) {
 		if len(sum.phrases) > 0 {
 			return sum, nil
 		}
-		row = rows[0]
 	}
+	row = rows[0]
 	var all []answer
 	for _, pieces := range clauses(row) {
 		b, err := s.newBag(pieces)
@@ -91,14 +96,15 @@ func (s *sentence) readings(row pieces) ([]pieces, Text) {
 			if repeats := func(o piece) bool { return o.repeat != nil || o.week != nil || o.limit != nil }; row[:i].has(repeats) || row[i+1:].has(repeats) {
 				return s.readings(all[0])
 			}
-			var days pieces
-			for n := range 7 {
-				if one := uint8(1 << ((int(s.now.Weekday()) + n) % 7)); often.week&one != 0 {
-					days = append(days, piece{day: &day{kind: weekday, n: coming, week: one}, listed: len(days) > 0, from: p.from, to: p.to})
-				}
-			}
-			with(days...)
+			with(p.eachOf(often.week, coming, s.now.Weekday())...)
 			return all, Text{"Every week, or only once?", "每周都要，还是只这一次？"}
+		}
+		if p.day != nil && p.day.kind == weekday && bits.OnesCount8(p.day.week) > 1 { // 下周二三四
+			with(p.eachOf(p.day.week, p.day.n, time.Monday)...)
+			return s.readings(all[0])
+		}
+		if p.ahead {
+			return s.ahead(row[:i], p, row[i+1:])
 		}
 		if p.unsure == nil {
 			continue

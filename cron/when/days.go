@@ -104,6 +104,17 @@ var dayActions = map[string]grammar.Action{
 		s := a.Arg(0).(Span).Negative()
 		return piece{shift: &s, weak: a.Word(1) == "weak"}
 	},
+	"ahead": func(a grammar.Args) any { // of what was said, not before what the argument names
+		if not := a.Word(0); not != "" && a.T.At(not, a.To) > 0 {
+			return nil
+		}
+		return piece{shift: &Span{}, ahead: true, weak: true}
+	},
+	"ahead-of": func(a grammar.Args) any {
+		p := a.Arg(0).(piece)
+		p.ahead = p.day != nil
+		return p
+	},
 	"after": func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },
 }
 
@@ -166,4 +177,14 @@ func dateOrder(a grammar.Args, m, d int, unsure bool) any {
 		return nil
 	}
 	return p
+}
+
+// eachOf are pieces for each of the days of a week that p tells, from the first on.
+func (p piece) eachOf(week uint8, n int, first time.Weekday) (days pieces) {
+	for i := range 7 {
+		if one := uint8(1 << ((int(first) + i) % 7)); week&one != 0 {
+			days = append(days, piece{day: &day{kind: weekday, n: n, week: one}, part: p.part, listed: len(days) > 0, from: p.from, to: p.to})
+		}
+	}
+	return days
 }

@@ -30,7 +30,7 @@ func TestLeftOverWordsOfATimeAreAskedAbout(t *testing.T) {
 
 		"remind me the second friday at 9am",
 		// other times that are meant by this one
-		"remind me the day before my exam at 9am", "周五之前提醒我交报告", "remind me before friday to x",
+		"remind me the day before my exam at 9am",
 	} {
 		sameInTraditional(t, text)
 		p, err := Find(text, now, zone)
@@ -121,6 +121,28 @@ func TestListsOfHours(t *testing.T) {
 		p, err := Find(row[0], now, zone)
 		if got := short(p, err); got != row[1] || p.Rest != row[2] {
 			t.Errorf("Find(%q)\n got %s %q\nwant %s %q", row[0], got, p.Rest, row[1], row[2])
+		}
+	}
+}
+
+// By then: before it, or then.
+func TestByThen(t *testing.T) {
+	now, zone := testNow(t)
+	for _, row := range [][3]string{
+		{"周五之前提醒我交报告", "? 2026-11-26 09:00 | 2026-11-27 09:00", ""},
+		{"月底前提醒我报销", "? 2026-11-29 09:00 | 2026-11-30 09:00", ""},
+		{"提醒我12月20号前续保", "? 2026-12-19 09:00 | 2026-12-20 09:00", ""},
+		{"下午五点之前提醒我回电话", "? 2026-11-23 16:00 | 2026-11-23 17:00", ""},
+		{"明天中午之前提醒我下单", "? 2026-11-24 11:00 | 2026-11-24 12:00", ""},
+		{"remind me before friday to x", "? 2026-11-26 09:00 | 2026-11-27 09:00", ""},
+		{"remind me to submit it before the 5th of december", "? 2026-12-04 09:00 | 2026-12-05 09:00", ""},
+		{"周五前台值班提醒我", "2026-11-27 09:00", "前台值班"},
+		{"周五前两天提醒我收拾行李", "2026-11-25 09:00", "收拾行李"},
+		{"周五下班前提醒我关灯", "2026-11-27 18:00", "关灯"},
+	} {
+		p, err := Find(row[0], now, zone)
+		if got := short(p, err); got != row[1] || p.Rest != row[2] {
+			t.Errorf("%q is %s %q, want %s %q", row[0], got, p.Rest, row[1], row[2])
 		}
 	}
 }

@@ -208,7 +208,7 @@ func written(t *grammar.Text, i, n int) clock {
 // chineseHour reads the hour and its 点 or 时: 三点, 8点, 十五时.
 func chineseHour(t *grammar.Text, i int) (any, int) {
 	n, j := t.Chinese(i)
-	if j == 0 || t.At("早一", i-1) > 0 || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
+	if j == 0 || t.At("早一", i-1) > 0 && t.At("今", i-2) != i && !t.Is(i-2, "每") || i > 0 && t.Is(i-1, ".") && t.Close(i) || n > 24 && t.Num(i) < 0 && !t.Is(i-1, "午", "上", "晨", "间", "晚", "夜", "天") {
 		return nil, 0
 	}
 	c := written(t, i, n)

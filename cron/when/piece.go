@@ -21,6 +21,7 @@ type piece struct {
 	repeat *repeat
 	limit  *limit
 	shift  *Span // before the rest of the time, or after it
+	ahead  bool  // some time before it: by then
 	zone   *time.Location
 	unsure *zones  // one of several
 	offset bool    // the zone is only an offset: it tells the moment, not where people live

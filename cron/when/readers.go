@@ -58,6 +58,7 @@ func readers() map[string]grammar.Reader {
 		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
 		"周几s":             {Read: weekdayReader("周几", "zh-list", false), Like: "周几"},
 		"几到几":             {Read: weekdayReader("周几", "zh-list", true), Like: "周几"},
+		"周几-row":          {Read: weekdaysInARow, Like: "周几"},
 		"time":            {Read: bound, At: english, Like: "point"},
 		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
 		"run":             {Read: runTime},
@@ -126,10 +127,19 @@ func weekdayReader(category, joiner string, ranges bool) reading {
 	}
 }
 
+// weekdaysInARow reads days that are written without anything between them: 一三五.
+func weekdaysInARow(t *grammar.Text, i int) (any, int) {
+	week, _, next := weekdayList(t, i, "周几", "zh-list")
+	if n := bits.OnesCount8(week); n < 2 || next != i+n {
+		return nil, 0
+	}
+	return week, next
+}
+
 func weekdayList(t *grammar.Text, i int, category, joiner string) (week uint8, span bool, next int) {
 	for range grammar.MaxList {
 		v, j := t.Match(category, i)
-		if j == 0 || category == "周几" && next > 0 && (t.Is(j, "点", "时", "十", ":") || t.Num(i) >= 0 && !t.Is(i-1, "周", "期", "拜")) {
+		if j == 0 || category == "周几" && next > 0 && (t.Is(j, "点", "时", "十", ":") || t.At("一早", i) > 0 || t.Num(i) >= 0 && !t.Is(i-1, "周", "期", "拜")) {
 			break // 每周一三点 is Monday at three
 		}
 		day := v.(int)

@@ -160,3 +160,21 @@ func (g *group) nag() time.Duration {
 	}
 	return 5 * time.Minute
 }
+
+// ahead are the readings of a time by which something has to be done: 周五之前,
+// "before friday".
+func (s *sentence) ahead(front pieces, p piece, back pieces) ([]pieces, Text) {
+	row := slices.Clone(front)
+	if p.ahead = false; p.day != nil {
+		row = append(row, p)
+	}
+	row = append(row, back...)
+	if row.has(func(o piece) bool { return o.repeat != nil || o.limit != nil || o.shift != nil }) {
+		return []pieces{append(row, piece{asked: true, from: p.from, to: p.to})}, Text{}
+	}
+	early := Span{Days: -1}
+	if row.has(func(o piece) bool { return o.isHour() || o.part != noPart }) {
+		early = Span{Exact: -time.Hour}
+	}
+	return []pieces{append(slices.Clone(row), piece{shift: &early, from: p.from, to: p.to}), row}, Text{"When shall it come, so that it is done by then?", "要赶在那之前，什么时候提醒？"}
+}
