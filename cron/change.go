@@ -72,6 +72,8 @@ func (s *Store) Resume(ctx context.Context, a chat.Address, id string, by By) (J
 			return ErrOver
 		case j.Paused:
 			return j.resume(s.now())
+		case j.LastSlot.After(s.now()): // what was left out comes
+			j.LastSlot = s.now()
 		}
 		return nil
 	})

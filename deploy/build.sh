@@ -53,9 +53,9 @@ bot)
 		github.com/goccy github.com/aliyun github.com/ledongthuc golang.org/x/image github.com/segmentio \
 		github.com/go-telegram-bot-api github.com/tencent-connect github.com/open-dingtalk github.com/go-co-op \
 		github.com/sashabaranov github.com/gorilla github.com/go-resty golang.org/x/net/html github.com/gabriel-vasile \
-		github.com/klauspost github.com/yuin github.com/andybalholm golang.org/x/text github.com/robfig \
+		github.com/klauspost github.com/yuin github.com/andybalholm github.com/coder github.com/landlock-lsm github.com/teambition github.com/aymanbagabas golang.org/x/oauth2 github.com/nats-io/jwt rsc.io github.com/gogs golang.org/x/text github.com/robfig \
 		magpie/internal/fakes magpie/internal/simulate magpie/internal/backup magpie/config magpie/cmd magpie/cron \
-		magpie/tools magpie/channels magpie/internal/setup magpie/internal/console magpie/internal/termchat magpie/internal/lineedit; do
+		magpie/tools magpie/channels magpie/internal/app magpie/subagent magpie/media magpie/internal/setup magpie/internal/console magpie/internal/termchat magpie/internal/lineedit; do
 		small="$small -gcflags=$package/...=-l"
 	done
 	small="$small -gcflags=magpie/cron/grammar=" # its matching is most of what reading costs

@@ -35,7 +35,8 @@ const layout = "20060102T150405"
 //   - RSCALE=CHINESE (RFC 7529) with FREQ=YEARLY or MONTHLY: BYMONTH and
 //     BYMONTHDAY are of the lunar calendar;
 //   - X-HOLIDAY=christmas with FREQ=YEARLY: the day of that holiday (see Holidays);
-//   - X-DAYS=WORK or REST: China's working days or free days, before BYSETPOS;
+//   - X-DAYS=WORK or REST: China's working days or free days, before BYSETPOS,
+//     and OPEN: all but its public holidays;
 //   - X-SHIFT=-1: so many days after what the rest says.
 //
 // The error says what would be right.
@@ -213,7 +214,9 @@ func (p *Part) set(name, value string) (own bool, err error) {
 		err = oneOf(name, value, "CHINESE", "GREGORIAN")
 	case "X-DAYS":
 		p.Days = Days(value)
-		err = oneOf(name, value, string(WorkDays), string(RestDays))
+		if p.Days != OpenDays {
+			err = oneOf(name, value, string(WorkDays), string(RestDays))
+		}
 	case "X-HOLIDAY":
 		p.Holiday = strings.ToLower(value)
 		if holidays()[p.Holiday] == "" {

@@ -47,6 +47,7 @@ const (
 	AllDays  Days = ""
 	WorkDays Days = "WORK"
 	RestDays Days = "REST"
+	OpenDays Days = "OPEN" // all but public holidays
 )
 
 // Weekday is a day of the week: every one, or the N-th of its month or year,

@@ -87,7 +87,7 @@ func (d Days) has(day Date) bool {
 		return true
 	}
 	work, _ := Workday(day)
-	return work == (d == WorkDays)
+	return work == (d == WorkDays) || d == OpenDays && !PublicHoliday(day)
 }
 
 // clocks are the times of a day, in their order.

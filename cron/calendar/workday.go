@@ -32,6 +32,16 @@ func Workday(d Date) (work, known bool) {
 	return work, false
 }
 
+// PublicHoliday says whether a day is one that the State Council gave free.
+func PublicHoliday(d Date) bool {
+	for _, o := range official {
+		if o.year == d.Year {
+			return among(o.rest, d)
+		}
+	}
+	return false
+}
+
 // among says whether the day is in a list of official.
 func among(list string, d Date) bool {
 	day := d.utc().Format("0102")

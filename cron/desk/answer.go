@@ -15,9 +15,10 @@ import (
 
 // What intent.Answered calls a yes, a no, and a wish for the rest of a list.
 const (
-	yes  = "yes"
-	no   = "no"
-	more = "more"
+	yes       = "yes"
+	no        = "no"
+	more      = "more"
+	removeAll = "remove all" // "cancel both"
 )
 
 func oneOf(text, words string) bool { return slices.Contains(strings.Split(words, "|"), text) }
@@ -142,8 +143,12 @@ func (d *Desk) understood(w Who, q *question, m Message, c intent.Context) (inte
 	if early {
 		in = d.words.read(m.Text, c)
 	}
-	if q != nil && q.Job != "" && in.Op == intent.Remove && in.Ref == (intent.Ref{Last: true}) {
-		in.Ref = intent.Ref{Words: q.Job} // "delete it"
+	if q != nil && in.Kind == intent.Change && in.Op != intent.Undo && in.Ref == (intent.Ref{Last: true}) { // "delete it"
+		if ids := q.about(); q.Job != "" {
+			in.Ref = intent.Ref{Words: q.Job}
+		} else if len(ids) == 1 {
+			in.Ref = intent.Ref{ID: ids[0]}
+		}
 	}
 	return in, m, false
 }
@@ -216,6 +221,18 @@ func (d *Desk) reply(w Who, q *question, m Message, c intent.Context) (intent.In
 	return d.words.reply(q.Message.Text, intent.Context{Now: q.At, Zone: zone, Command: q.Message.Command}, m.Text, c)
 }
 
+// answered is what an answer says that names nothing: "cancel both" is yes or no,
+// or says which.
+func (q *question) answered(answer string) string {
+	switch kind := intent.Answered(answer); {
+	case kind != removeAll:
+		return kind
+	case q.yesNo() || q.makes():
+		return "remove"
+	}
+	return "all"
+}
+
 // picked is the number of the choice that an answer means, -1 = none of them.
 func (q *question) picked(answer string) (int, bool) {
 	text := fold(answer)
@@ -227,7 +244,7 @@ func (q *question) picked(answer string) (int, bool) {
 			return i, true
 		}
 	}
-	kind := intent.Answered(answer)
+	kind := q.answered(answer)
 	if kind == "remove" { // it is a yes only to that
 		switch kind = "unsure"; {
 		case q.makes():

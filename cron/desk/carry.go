@@ -35,8 +35,11 @@ func (d *Desk) carry(ctx context.Context, w Who, todo deed) (Said, error) {
 		case st.Do == "add":
 			c.Made = append(c.Made, o.job.ID)
 		case st.Do != string(intent.Run) && (st.Do != string(intent.Done) || o.job.Nag > 0):
-			c.Was = append(c.Was, o.job.ID)
+			if !slices.Contains(c.Was, o.job.ID) {
+				c.Was = append(c.Was, o.job.ID)
+			}
 		}
+		o.act = st.Act
 		out = append(out, o)
 	}
 	if failed != nil { // what was made goes again; what was changed can be taken back
@@ -212,6 +215,17 @@ func manual(j cron.Job) (slot time.Time) {
 	return slot
 }
 
+// concerns says that a change was one of what a wish names.
+func (d *Desk) concerns(ctx context.Context, w wish, c change) bool {
+	return slices.ContainsFunc(c.ids(), func(id string) bool {
+		j, err := recall[cron.Job](ctx, d.memory, w.room("was", c.ID, id))
+		if err == nil && j.ID == "" {
+			j, _ = d.jobs.Get(ctx, w.Addr, id)
+		}
+		return len(match(w.in.Ref.Words, []cron.Job{j})) > 0
+	})
+}
+
 // undoing takes back the change with this id, "" = the last one of the asker.
 func (d *Desk) undoing(ctx context.Context, w wish, id, seed string) (*deed, error) {
 	all, err := recall[[]change](ctx, d.memory, w.room("undo"))
@@ -219,9 +233,10 @@ func (d *Desk) undoing(ctx context.Context, w wish, id, seed string) (*deed, err
 		return nil, err
 	}
 	var later []string
+	named := id == "" && w.in.Ref.Words != ""
 	for _, c := range slices.Backward(all) {
 		theirs := c.By == w.person() || w.Admin
-		if d.jobs.Now().Sub(c.At) > undoFor || id == "" && c.By != w.person() || id != "" && id != c.ID {
+		if named && !d.concerns(ctx, w, c) || d.jobs.Now().Sub(c.At) > undoFor || id == "" && c.By != w.person() || id != "" && id != c.ID {
 			later = append(later, c.ids()...)
 			continue
 		}
@@ -243,6 +258,9 @@ func (d *Desk) undoing(ctx context.Context, w wish, id, seed string) (*deed, err
 			undone.Steps = append(undone.Steps, step{Do: string(intent.Remove), ID: id})
 		}
 		return undone, nil
+	}
+	if named {
+		return nil, &Refusal{Kind: Unknown, Text: fmt.Sprintf(w.pick("I have changed nothing of “%s” in the last ten minutes", "十分钟内没有改过“%s”"), plain(w.in.Ref.Words, maxShown))}
 	}
 	return nil, &Refusal{Kind: Unknown, Text: w.pick("there is nothing to undo; a change can be taken back for ten minutes", "没有可以撤销的更改（只能撤销十分钟内的）")}
 }

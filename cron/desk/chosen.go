@@ -22,7 +22,21 @@ func (d *Desk) answer(ctx context.Context, w wish, q *question, seed string) (to
 		todo, said, err = d.choose(ctx, w.Who, q, i, seed)
 		return todo, said, true, err
 	}
-	kind := intent.Answered(w.m.Text)
+	times := q.times()
+	for i := range times {
+		if at := q.Choices[i].At; !at.IsZero() {
+			times[i] = when.Phrase{At: at, Zone: times[i].Zone}
+		}
+	}
+	if some := intent.Fitting(w.m.Text, times, intent.Context{Now: d.jobs.Now(), Zone: w.zone()}); q.Job != "" && len(some) > 1 && len(some) < len(q.Choices) {
+		left := *q // "pm": once, or always?
+		left.Choices, left.Taken = nil, ""
+		for _, i := range some {
+			left.Choices = append(left.Choices, q.Choices[i])
+		}
+		return nil, Said{}, true, &left
+	}
+	kind := q.answered(w.m.Text)
 	ids, makes := q.jobs(), len(q.times()) > 1 && q.Choices[0].Deed.Op == ""
 	switch {
 	case kind == "", kind == more, kind == yes && w.m.Answer && len(q.Choices) == 0:
@@ -67,7 +81,7 @@ func (d *Desk) about(ctx context.Context, w wish, q *question, c intent.Context,
 // It may point at none of them.
 func (d *Desk) pointed(ctx context.Context, w wish, q *question, c intent.Context) (ids []string, points bool) {
 	nothing := w.in.Kind == intent.None
-	if in := w.in; in.Kind == intent.Query || in.Kind == intent.Change && in.Op != intent.Text && in.Op != intent.Done && in.Op != q.Intent.Op {
+	if in := w.in; in.Kind == intent.Query || in.Kind == intent.Change && !slices.Contains([]intent.Op{intent.Text, intent.Done, intent.Remove, q.Intent.Op}, in.Op) {
 		return nil, false // it is something else
 	}
 	offered, known := q.about(), c.Known

@@ -19,9 +19,10 @@ type deed struct {
 	Op      intent.Op // "" makes new ones
 	Seed    string    // what is made, and what undo takes back, is known by it
 	Steps   []step
-	Answers string `json:",omitempty"` // the question that it is the answer to
-	Drops   string `json:",omitempty"` // what is said of a question that it is no answer to
-	Undoes  string `json:",omitempty"` // the change that is taken back
+	Answers string      `json:",omitempty"` // the question that it is the answer to
+	Drops   string      `json:",omitempty"` // what is said of a question that it is no answer to
+	Undoes  string      `json:",omitempty"` // the change that is taken back
+	Acts    []intent.Op `json:",omitempty"` // of [intent.Several]: each has steps of its own
 }
 
 // step is a change of one job.
@@ -32,6 +33,7 @@ type step struct {
 	// Slots are left out; for "leave" they are all that come before Until.
 	Slots []time.Time `json:",omitempty"`
 	Until time.Time   `json:",omitzero"`
+	Act   int         `json:",omitempty"` // of Deed.Acts
 }
 
 // outcome is what became of a step.
@@ -39,6 +41,7 @@ type outcome struct {
 	do  string
 	job cron.Job    // as it is now; of one that is gone as it was
 	out []time.Time // that are left out
+	act int
 }
 
 // wish is what somebody wants of the jobs, and the message that says so.
@@ -157,6 +160,31 @@ func (w wish) allows(j cron.Job) bool {
 	return w.may(j) || w.Direct && (w.in.Op == intent.Snooze || w.in.Op == intent.Done)
 }
 
+// acting decides several changes, all or none.
+func (d *Desk) acting(ctx context.Context, w wish, seed string) (*deed, error) {
+	all := &deed{Op: intent.Several, Seed: seed}
+	for i, in := range w.in.Acts {
+		one := w
+		one.in, one.m.Text = in, in.Said
+		todo, err := d.changing(ctx, one, seed)
+		if err != nil {
+			said := ""
+			if q, asks := errors.AsType[*question](err); asks {
+				said = w.prompt(*q).Text
+			} else if r, refused := errors.AsType[*Refusal](err); refused {
+				said = r.Text
+			}
+			return nil, &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("nothing is done yet; please say one at a time. As to “%s”: %s", "还没有做任何更改，请一次只说一个。关于“%s”：%s"), plain(in.Said, maxShown), said)}
+		}
+		for _, s := range todo.Steps {
+			s.Act = i
+			all.Steps = append(all.Steps, s)
+		}
+		all.Acts = append(all.Acts, todo.Op)
+	}
+	return all, nil
+}
+
 // changing decides which jobs are meant, and what becomes of them.
 func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error) {
 	in := w.in
@@ -212,8 +240,8 @@ func (d *Desk) changing(ctx context.Context, w wish, seed string) (*deed, error)
 	if len(changed.Steps) == 1 && changed.Steps[0].Do == string(intent.Remove) {
 		changed.Op = intent.Remove
 	}
-	if asks := many || in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); (len(found) > 1 || w.m.Command && in.Ref.All) && asks && in.Op != intent.Done || in.Asks {
-		return nil, d.sure(w.Who, changed, found)
+	if asks := many || in.Ref.All || !in.From.IsZero() || slices.Contains([]intent.Op{intent.Remove, intent.Pause, intent.Resume}, in.Op); (len(found) > 1 || w.m.Command && in.Ref.All) && asks && (in.Op != intent.Done || in.Ref.All && in.And == nil && len(found) > 2) || in.Asks {
+		return nil, w.orSome(d.sure(w.Who, changed, found))
 	}
 	return changed, nil
 }

@@ -24,6 +24,10 @@ func (w wish) slots(j cron.Job, now time.Time) (all []time.Time, first bool) {
 		from = now.Add(time.Second)
 	}
 	for t := next(j, from.Add(-time.Second)); !t.IsZero() && t.Before(to) && len(all) < maxLeft; t = next(j, t) {
+		listed := len(w.in.Days) == 0 || slices.ContainsFunc(w.in.Days, func(day time.Time) bool { return !t.Before(day) && t.Before(day.AddDate(0, 0, 1)) })
+		if !listed {
+			continue
+		}
 		if single(j) || w.in.Part.Day && w.in.Part.Clock == "" || w.among(t) {
 			all = append(all, t)
 		}
@@ -59,7 +63,7 @@ func (d *Desk) leaving(w wish, j cron.Job) ([]step, error) {
 		return []step{{Do: string(intent.Remove), ID: j.ID, Slots: all}}, nil
 	case first && len(all) == 1:
 		return []step{{Do: string(intent.Skip), ID: j.ID, Slots: all}}, nil
-	case first && w.in.Part.Clock == "":
+	case first && w.in.Part.Clock == "" && w.in.Days == nil:
 		return []step{{Do: "leave", ID: j.ID, Slots: all, Until: w.in.To}}, nil
 	}
 	if s, ok := without(j, all, now); ok {
@@ -115,6 +119,9 @@ func (d *Desk) ending(w wish, j cron.Job) ([]step, error) {
 	end, err := when.ParseEnd(w.in.Time, now, zone)
 	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
 		return nil, &Refusal{Kind: Unsure, Text: a.Question.In(w.Lang), Err: err}
+	}
+	if err == nil && j.Paused && !end.Until.IsZero() {
+		return nil, &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("“%s” is paused; say “resume it” first, or “pause it until …” to have it come again from then on", "“%s”现在暂停着；请先说“恢复”，或者说“暂停到……”，到时候自动恢复"), plain(j.Message, maxShown))}
 	}
 	if err == nil && single(j) {
 		err = &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("“%s” comes only once and has no end; say when it shall come, or cancel it", "“%s”只提醒一次，没有结束时间；可以改时间或取消"), thing(j))}

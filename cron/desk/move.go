@@ -11,9 +11,21 @@ import (
 	"time"
 
 	"magpie/cron"
+	"magpie/cron/calendar"
 	"magpie/cron/intent"
 	"magpie/cron/when"
 )
+
+// words are the new ones of a job.
+func (w wish) words(j cron.Job) string {
+	if w.in.What == intent.MoreText {
+		return j.Message + w.pick(" and ", "、") + w.in.Text
+	}
+	if i := strings.Index(strings.ToLower(j.Message), strings.ToLower(w.in.Old)); i >= 0 && w.in.Old != "" {
+		return j.Message[:i] + w.in.Text + j.Message[i+len(w.in.Old):]
+	}
+	return strings.TrimSpace(w.in.Text)
+}
 
 // steps says what an operation does to a job.
 func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
@@ -27,9 +39,9 @@ func (d *Desk) steps(w wish, j cron.Job, rang []rung) ([]step, error) {
 	case intent.Add:
 		return part.adding()
 	case intent.Remove, intent.Pause, intent.Resume, intent.Run:
-		return []step{{Do: string(in.Op), ID: j.ID}}, nil
+		return part.all()
 	case intent.Text, intent.Rename:
-		if in.Text = strings.TrimSpace(in.Text); in.Text == "" {
+		if in.Text = w.words(j); in.Text == "" {
 			return nil, &Refusal{Kind: Unsure, Text: w.pick("what shall it say? Write the new words behind it, as: 2 buy oat milk", "改成什么内容？请把新内容写在后面，例如：2 买酸奶")}
 		}
 		if in.Op == intent.Rename {
@@ -138,7 +150,7 @@ func (d *Desk) reading(w wish, old when.Phrase, slot time.Time, then func(when.P
 		}
 	}
 	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
-		q := &question{Prompt: a.Question.In(w.Lang)}
+		q := &question{Prompt: a.Question.In(w.Lang), Intent: intent.Intent{Kind: intent.Change, Op: w.in.Op, Part: w.in.Part, From: w.in.From}}
 		for _, c := range a.Choices {
 			q.Choices = append(q.Choices, choice{Label: w.when(c, now), Deed: &deed{Op: w.in.Op, Steps: then(c)}})
 		}
@@ -160,8 +172,8 @@ func (w wish) copied(j cron.Job, p when.Phrase) cron.Job {
 
 // The words that say whether the next time is meant, or all of them.
 const (
-	thisTime = "this time|this once|just once|only once|next time|only the next|the next one|today s|todays|tomorrow s|tomorrows|tonight s|tonights|这次|这一次|下次|下一次|今天的|明天的|今晚的"
-	always   = "always|from now on|every time|all of them|each time|以后|每次|一直|都改|所有"
+	thisTime = "this time|this once|just once|only once|only this time|this one time|next time|only the next|the next one|today s|todays|tomorrow s|tomorrows|tonight s|tonights|这次|这一次|就一次|只一次|就这次|只这次|仅一次|仅此一次|下次|下一次|今天的|明天的|今晚的"
+	always   = "always|from now on|every time|all of them|each time|以后|每次|一直|所有"
 )
 
 func says(text, words string) bool {
@@ -182,7 +194,11 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 		return []step{{Do: "set", ID: j.ID, Job: cron.Job{Schedule: w.since(j, w.schedule(p), now), Message: in.Text}}}
 	}
 	justOnce := func(t time.Time) []step {
-		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, {Do: string(intent.Skip), ID: j.ID}}
+		out := slot
+		if in.Shift == (when.Span{}) && !says(w.m.Text, thisTime) {
+			out = w.sameDay(&j, t, slot)
+		}
+		return []step{{Do: "add", Job: w.copied(j, when.Phrase{At: t, Zone: old.Zone})}, parted{d, &w, &j, now}.out(out)}
 	}
 	if n, err := strconv.Atoi(in.Time); err == nil && single(j) && oneOf(j.Name, "timer|计时器") { // "make it 15"
 		return set(when.Phrase{At: now.Add(time.Duration(n) * time.Minute), Zone: old.Zone}), nil
@@ -192,12 +208,16 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 		if repeats && says(w.m.Text, thisTime) {
 			old = when.Phrase{At: slot, Zone: old.Zone}
 		}
-		return d.reading(w, old, slot, func(p when.Phrase) []step {
+		steps, err := d.reading(w, old, slot, func(p when.Phrase) []step {
 			if repeats && !p.At.IsZero() {
 				return justOnce(p.At)
 			}
 			return set(p)
 		})
+		if err == nil && repeats && !in.Ref.All && steps[0].Do == "add" && next(j, steps[0].Job.Schedule.At.Add(-time.Second)).Equal(steps[0].Job.Schedule.At) {
+			err = &Refusal{Kind: Unsure, Text: fmt.Sprintf(w.pick("“%s” comes then anyway, %s; say at which other time it shall come, or “undo” to take back a change", "“%s”那时本来就会提醒（%s）；请说改到别的什么时间，要撤回更改请说“撤销”"), thing(j), w.when(phrase(j.Schedule), now))}
+		}
+		return steps, err
 	}
 	later := in.Shift.After(slot)
 	once := justOnce(later)
@@ -210,4 +230,50 @@ func (d *Desk) move(w wish, j cron.Job) ([]step, error) {
 		return set(p), nil
 	}
 	return once, nil
+}
+
+// times are the new ones that are said for a slot.
+func (p parted) times(slot time.Time) (times []when.Phrase, err error) {
+	zone := zoneOf(p.j.Schedule)
+	times = []when.Phrase{{At: p.w.in.Shift.After(slot), Zone: zone}}
+	if p.w.in.Shift == (when.Span{}) {
+		times[0], err = p.words.moved(p.w.in.Time, when.Phrase{At: slot, Zone: zone}, slot, p.now)
+	}
+	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
+		times, err = a.Choices, nil
+	}
+	return append(times, p.near(times, slot, err)...), err
+}
+
+// sameDay is the time of what repeats that is meant on the day of t, when another one
+// is said for that day; else slot.
+func (w *wish) sameDay(j *cron.Job, t, slot time.Time) time.Time {
+	day := calendar.On(t.In(slot.Location()))
+	s := next(*j, day.At(0, 0, 0, slot.Location()).Add(-time.Second))
+	for n := 0; n < maxLeft && !s.IsZero() && calendar.On(s) == day; n++ {
+		if w.among(s) && !s.Equal(t) && s.After(slot) {
+			return s
+		}
+		s = next(*j, s)
+	}
+	return slot
+}
+
+// near is the other reading of a bare hour, in the half of the day in which something
+// comes: "6" for 7am.
+func (p parted) near(times []when.Phrase, slot time.Time, err error) []when.Phrase {
+	if err != nil || len(times) > 1 || times[0].At.IsZero() || times[0].At.Hour() < 12 == (slot.Hour() < 12) {
+		return nil
+	}
+	halves := [2]string{"%s am", "早上%s"}
+	if slot.Hour() >= 12 {
+		halves = [2]string{"%s pm", "晚上%s"}
+	}
+	for _, half := range halves {
+		q, err := p.words.moved(fmt.Sprintf(half, p.w.in.Time), when.Phrase{At: slot, Zone: slot.Location()}, slot, p.now)
+		if err == nil && q.At.Sub(times[0].At).Abs() == 12*time.Hour {
+			return []when.Phrase{q}
+		}
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,6 +67,13 @@ func (w *wish) partial(j *cron.Job, now time.Time, named bool) bool {
 // those of every week, and for what is done if it has rung.
 func (w *wish) dated(found []cron.Job, rang []rung, now time.Time) time.Time {
 	done := w.in.Op == intent.Done
+	if w.in.Count > 0 && len(found) == 1 && !single(found[0]) {
+		w.in.From, w.in.To = now, now
+		for n := 0; n < w.in.Count && !w.in.To.IsZero(); n++ {
+			w.in.To = next(found[0], w.in.To)
+		}
+		w.in.To = w.in.To.Add(time.Second)
+	}
 	switch {
 	case w.in.Op == intent.Remove && len(found) == 1 && w.partial(&found[0], now, true):
 		return time.Time{}
@@ -152,7 +158,7 @@ func (w *wish) since(j cron.Job, s cron.Schedule, now time.Time) cron.Schedule {
 func (p parted) moves() (ways []choice, err error) {
 	in, now, zone := &p.w.in, p.now, zoneOf(p.j.Schedule)
 	to := intent.PartOf(in.Time, intent.Context{Now: now, Zone: zone})
-	forever, shifted, this := says(p.w.m.Text, always), in.Shift != (when.Span{}), in.Part.Once || says(p.w.m.Text, thisTime)
+	forever, shifted, this := says(p.w.m.Text, always) || in.Op == intent.Move && !in.From.IsZero(), in.Shift != (when.Span{}), in.Part.Once || says(p.w.m.Text, thisTime)
 	lines, all := atoms(p.j, now, in.Part.Day || to.Day)
 	some, rest := p.w.of(all)
 	slot, clocks := p.w.slot(p.j, now), clocksOf(some)
@@ -172,19 +178,16 @@ func (p parted) moves() (ways []choice, err error) {
 	if week := slot.AddDate(0, 0, -(int(slot.Weekday())+6)%7).Add(-time.Duration(slot.Hour()) * time.Hour); to.Day && !to.Once && week.After(now) {
 		now = week // saturday of the week in which it comes
 	}
-	times := []when.Phrase{{At: in.Shift.After(slot), Zone: zone}}
-	if !shifted {
-		times[0], err = p.words.moved(in.Time, when.Phrase{At: slot, Zone: zone}, slot, now)
-	}
-	if a, unsure := errors.AsType[*when.Ambiguous](err); unsure {
-		times, err = a.Choices, nil
-	}
-	times = append(times, p.near(times, slot, err)...)
+	times, err := parted{p.Desk, p.w, p.j, now}.times(slot)
 	for _, time := range times {
 		t, ok := time.Next(now)
 		day, rules, taken := to.Day, slices.Clone(rest), false
 		if err != nil || !ok {
 			return nil, err
+		}
+		slot := slot
+		if !this && !shifted && !time.At.IsZero() && day {
+			slot = p.w.sameDay(p.j, t, slot)
 		}
 		once := this || shifted && !forever || day && !time.At.IsZero() && !forever && (to.Once || !in.Part.Day)
 		for _, a := range some {
@@ -204,29 +207,12 @@ func (p parted) moves() (ways []choice, err error) {
 			if err != nil {
 				return nil, err
 			}
-			ways = append(ways, p.way("", p.set(p.w.since(*p.j, s, now))))
+			always := p.way("", p.set(p.w.since(*p.j, s, now)))
+			always.At = t
+			ways = append(ways, always)
 		}
 	}
 	return ways, nil
-}
-
-// near is the other reading of a bare hour, in the half of the day in which something
-// comes: "6" for 7am.
-func (p parted) near(times []when.Phrase, slot time.Time, err error) []when.Phrase {
-	if err != nil || len(times) > 1 || times[0].At.IsZero() || times[0].At.Hour() < 12 == (slot.Hour() < 12) {
-		return nil
-	}
-	halves := [2]string{"%s am", "早上%s"}
-	if slot.Hour() >= 12 {
-		halves = [2]string{"%s pm", "晚上%s"}
-	}
-	for _, half := range halves {
-		q, err := p.words.moved(fmt.Sprintf(half, p.w.in.Time), when.Phrase{At: slot, Zone: slot.Location()}, slot, p.now)
-		if err == nil && q.At.Sub(times[0].At).Abs() == 12*time.Hour {
-			return []when.Phrase{q}
-		}
-	}
-	return nil
 }
 
 // each are the ways for each of several hours of a day.
@@ -243,6 +229,27 @@ func (p parted) each(clocks []string, of func(parted) ([]choice, error)) (ways [
 		}
 	}
 	return ways, nil
+}
+
+// oneDay refuses a new time for what comes on several days that are named, and one
+// that is far away: the old ones until then would have to be told one by one.
+func (p parted) oneDay() error {
+	in, n := p.w.in, 0
+	for t := next(*p.j, p.now); !in.From.IsZero() && in.Op == intent.Move && !t.IsZero() && t.Before(in.From); t = next(*p.j, t) {
+		if n++; n > maxLeft {
+			return &Refusal{Kind: Unsure, Text: fmt.Sprintf(p.w.pick("“%s” comes too often until then to change it so far ahead; say it when that is nearer", "“%s”到那时还有太多次，没法提前这么久改；请临近时再说"), thing(*p.j))}
+		}
+	}
+	if n = 0; !in.Part.Once || in.Op != intent.Move || in.Shift != (when.Span{}) || single(*p.j) || in.Part.To.Sub(in.Part.From) < 30*time.Hour {
+		return nil
+	}
+	for t := p.w.slot(p.j, p.now); !t.IsZero() && p.w.among(t) && n < maxLeft; t = next(*p.j, t) {
+		n++
+	}
+	if n < 2 {
+		return nil
+	}
+	return &Refusal{Kind: Unsure, Text: fmt.Sprintf(p.w.pick("“%s” comes %d times then; say one day, or from when on it is another time", "“%s”那段时间有%d次，请说哪一天，或者从什么时候起改"), thing(*p.j), n)}
 }
 
 // renamed are the ways of "thursdays at 7pm" for what comes on mondays and thursdays.
@@ -285,7 +292,9 @@ func (p parted) partly() (steps []step, done bool, err error) {
 	case intent.Done, intent.Snooze, intent.Run, intent.Resume, intent.Add:
 		return nil, false, nil
 	case intent.Move, intent.Repeat:
-		ways, err = p.moves()
+		if err = p.oneDay(); err == nil {
+			ways, err = p.moves()
+		}
 	case intent.Remove, intent.Skip:
 		_, all := atoms(p.j, p.now, in.Part.Day)
 		some, _ := p.w.of(all)
@@ -332,6 +341,19 @@ func (p parted) drops() ([]choice, error) {
 		ways = ways[:1]
 	}
 	return ways, err
+}
+
+// all does to all times of a job what needs no more to be said.
+func (p parted) all() ([]step, error) {
+	in, j := p.w.in, p.j
+	if in.Op == intent.Remove && in.Part.Others && in.From.IsZero() {
+		return nil, &Refusal{Kind: Unsure, Text: fmt.Sprintf(p.w.pick("“%s” comes at no other time", "“%s”没有别的时间"), thing(*j))}
+	}
+	if r, ok := ruled(*j, p.now); ok && in.Op == intent.Resume && !j.Paused && !j.LastSlot.After(p.now) && len(r.ExceptDays)+len(r.Except) > 0 {
+		r.ExceptDays, r.Except = nil, nil // days that are left out come
+		return []step{p.set(cron.Schedule{Rule: r.String(), Zone: j.Schedule.Zone})}, nil
+	}
+	return []step{{Do: string(in.Op), ID: j.ID}}, nil
 }
 
 // adding has a job come at another time too.

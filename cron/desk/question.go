@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ type choice struct {
 	Keys  string // words that mean it, beside its label
 	Deed  *deed  // nil: leave all as it is
 	Job   string
+	At    time.Time `json:",omitzero"` // the time that it is about, where it keeps others
 }
 
 // noted is a question for which another one is dropped.
@@ -82,6 +84,14 @@ func (q *question) makes() bool {
 }
 
 func (q *question) yesNo() bool { return len(q.Choices) == 2 && q.Choices[0].Keys == yes }
+
+// orSome lets an answer to "really change all" mean some of them: "only the gym".
+func (w wish) orSome(err error) error {
+	if q, is := errors.AsType[*question](err); is && q.Intent.Op == "" && w.in.Op != intent.Done {
+		q.Intent = w.in
+	}
+	return err
+}
 
 // maxChoices are shown, the first of them as buttons.
 const (
@@ -129,7 +139,11 @@ func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
 	}
 	now := d.jobs.Now()
 	q.Prompt += w.dashed(len(jobs), func(i int) string {
-		switch s := todo.Steps[min(i, len(todo.Steps)-1)]; {
+		k := slices.IndexFunc(todo.Steps, func(s step) bool { return s.ID == jobs[i].ID })
+		if k > 0 && todo.Steps[k-1].Do == "add" { // it comes once at another time
+			k--
+		}
+		switch s := todo.Steps[max(k, 0)]; {
 		case len(s.Slots) > 0:
 			return w.slots(s.Slots, now) + w.pick(" – ", "：") + thing(jobs[i])
 		case s.Job.Schedule != (cron.Schedule{}):
@@ -143,7 +157,7 @@ func (d *Desk) sure(w Who, todo *deed, jobs []cron.Job) error {
 // orAsk takes the last change back, or asks whether that is meant: "undo what?".
 func (d *Desk) orAsk(ctx context.Context, w wish, seed string) (*deed, error) {
 	undone, err := d.undoing(ctx, w, "", seed)
-	if err != nil || !w.in.Asks {
+	if err != nil || !w.in.Asks && (w.in.Ref.Words == "" || len(undone.Steps) < 3) { // of several only one is named
 		return undone, err
 	}
 	var jobs []cron.Job
@@ -246,7 +260,9 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 		q.Lapse = fmt.Sprintf(w.pick("I changed nothing: “%s” was not answered.", "没有做任何更改：“%s”没有收到回答。"), first)
 	}
 	if id := q.changes(); q.Job == "" && id != "" {
-		q.Job, q.Intent = id, intent.Intent{Kind: intent.Change, Op: q.Choices[0].Deed.Op}
+		if q.Job = id; q.Intent.Op == "" {
+			q.Intent = intent.Intent{Kind: intent.Change, Op: q.Choices[0].Deed.Op}
+		}
 	}
 	q.ID, q.Until = seed, d.jobs.Now().Add(askedFor)
 	if len(q.Choices) == 1 && q.Choices[0].Keys == "" {

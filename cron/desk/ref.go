@@ -168,6 +168,10 @@ func (d *Desk) referred(ctx context.Context, w wish, jobs, pool []cron.Job, rang
 		var but []cron.Job
 		but, err = d.several(ctx, w, in.But)
 		found = slices.DeleteFunc(slices.Clone(jobs), func(j cron.Job) bool { return len(withID(but, j.ID)) > 0 })
+	case ref.All && in.Op == intent.Move && in.Part.Once: // today's
+		for _, it := range between(jobs, in.Part.From, in.Part.To, now) {
+			found = append(found, it.job)
+		}
 	case ref.All:
 		found = jobs
 	case ref.Paused:

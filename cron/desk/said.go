@@ -85,6 +85,9 @@ func (d *Desk) meet(ctx context.Context, w wish, seed string) (*deed, Said, erro
 	case in.Op == intent.Undo:
 		undone, err := d.orAsk(ctx, w, seed)
 		return undone, Said{}, err
+	case in.Op == intent.Several && len(in.Acts) > 0:
+		all, err := d.acting(ctx, w, seed)
+		return all, Said{}, err
 	case in.Op == intent.Several:
 		return nil, Said{}, &Refusal{Kind: Unsure, Text: w.pick("these are several changes; please say one at a time", "这里有好几处更改，请一次只说一个")}
 	case in.Kind == intent.Change:

@@ -30,6 +30,12 @@ func TestTalksOfNothing(t *testing.T) {
 		{"en", "", "maybe swim at 7pm tomorrow|perhaps a run at 6pm|home at 7pm tonight|landing at 9:40am tomorrow|not free tomorrow at 3pm|busy tomorrow at 3pm|can't make it tomorrow at 3pm|3pm tomorrow suits me|anyone up for lunch tomorrow at noon|meeting pushed to 4pm tomorrow|alarm is set for 6am tomorrow|no water from 9am to noon tomorrow|no class at 9am tomorrow", "-"},
 		{"zh", "", "晚上七点到家|明天下午三点行|明天上午九点加油|明天早上六点又要早起|小说里写他早上七点叫我", "-"},
 		{"zh", "", "宝宝睡到七点|再过两天就过年了|那首歌叫《明天七点叫我》|你真行，半夜三点提醒我|呵呵，凌晨三点提醒我喝水，真有你的|提醒我七点吗", "-"},
+		{"en", "!mum", "mum called me|mum called|my mum just called me back|my wife called mum", "-"},
+		{"zh", "!mum", "妈妈给我打电话了|我妈打电话来了", "-"},
+		// what cannot be seen
+		{"en", "", "remind me when it rains|if it rains tomorrow remind me to take an umbrella|remind me to go home when the rain stops", "I cannot see when that happens. At what time shall I remind you?"},
+		{"zh", "", "下雨的时候提醒我收衣服|水烧开了提醒我|要是明天下雨就提醒我带伞", "这件事什么时候发生，我看不到。几点提醒你？"},
+		{"en", "", "let me know when it rains|ping me if the price drops|tell me if the 6pm train is late", "-"},
 		// what is asked
 		{"zh", "", "提醒我一下明天有什么|提醒我明天有什么|提醒我一下我明天要做什么|提醒一下我明天的安排|提醒下我明天都有啥", "1. 明天07:00：健身"},
 		{"en", "", "remind me what I have tomorrow|remind me what i'm doing tomorrow|remind me again what's tomorrow|remind me of my plans for tomorrow|can you remind me what I have tomorrow", "1. tomorrow at 07:00 – gym"},
@@ -71,6 +77,7 @@ func TestTalksOfWishes(t *testing.T) {
 		{"en", "cancel the gym; undo what?", "yes", "+gym @ 2026-11-26T07:00"},
 		{"en", "", "cancel the gym please?|could you cancel the gym?", "-gym @ 2026-11-26T07:00"},
 		{"zh", "", "帮我取消健身好吗|把健身取消行吗|你能取消健身吗", "-健身 @ 2026-11-26T07:00"},
+		{"en", "remind me when it rains", "at 5pm", "+when it rains @ 2026-11-25T17:00"},
 		{"en", "", "don't let me sleep past 6am tomorrow", "+timer: time is up @ 2026-11-26T06:00"},
 		{"en", "", "put bank on my calendar tomorrow at 9am|add bank to my calendar tomorrow at 9am", "+bank @ 2026-11-26T09:00"},
 		{"en", "", "clear the gutters tomorrow at 9am", "+clear the gutters @ 2026-11-26T09:00"},

@@ -70,8 +70,13 @@ func TestWhichTalks(t *testing.T) {
 		{"en", "!gym", "skip today|skip", "Done: gym."},
 		{"zh", "!健身", "今天不去了|今天取消|跳过", "完成了：健身"},
 		// several changes
-		{"en", "", "cancel the gym, move the milk to noon|delete the gym and pause my pills|move gym to 8am and milk to 9am|move the gym to friday and rename it to swim", "one at a time"},
-		{"zh", "", "健身取消，牛奶改到中午|取消健身，牛奶改到周六|吃药暂停，健身取消|健身挪到后天，牛奶挪到周六|把健身改到周五并改名游泳", "请一次只说一个"},
+		{"en", "", "cancel the gym, move the milk to noon", "-buy milk @ 2026-11-27T17:00 -gym @ 2026-11-26T07:00 +buy milk @ 2026-11-27T12:00"},
+		{"en", "", "delete the gym and pause my pills", "-gym @ 2026-11-26T07:00 -take my pills @ 2026-11-25T21:00 +take my pills paused"},
+		{"en", "", "move gym to 8am and milk to 9am", "-buy milk @ 2026-11-27T17:00 -gym @ 2026-11-26T07:00 +buy milk @ 2026-11-27T09:00 +gym @ 2026-11-26T08:00"},
+		{"en", "", "move the gym to friday and rename it to swim", "-gym @ 2026-11-26T07:00 +swim @ 2026-11-27T07:00"},
+		{"zh", "", "健身取消，牛奶改到中午", "-买牛奶 @ 2026-11-27T17:00 -健身 @ 2026-11-26T07:00 +买牛奶 @ 2026-11-27T12:00"},
+		{"zh", "", "健身挪到后天，牛奶挪到周六", "-买牛奶 @ 2026-11-27T17:00 -健身 @ 2026-11-26T07:00 +买牛奶 @ 2026-11-28T17:00 +健身 @ 2026-11-27T07:00"},
+		{"zh", "", "把健身改到周五并改名游泳", "请一次只说一个"},
 		{"en", "", "delete the gym because I moved the meeting", "-gym @ 2026-11-26T07:00"},
 		// what a ring is told while a question is open
 		{"en", "remind me in 5 minutes to stretch; move the gym; !stretch", "later|not now|snooze|10 more minutes", "+stretch @ 2026-11-25T10:15"},

@@ -59,6 +59,12 @@ func (d *Desk) ordered(ctx context.Context, w wish, jobs []cron.Job, rang []rung
 		return found[max(0, len(found)-1):]
 	}
 	found = found[:min(1, len(found))]
+	list, _ := recall[shown](ctx, d.memory, w.room("shown"))
+	if last, err := d.topic(ctx, w.Who, rang); err == nil && len(list.IDs) > 0 && list.At.After(last.At) && d.jobs.Now().Sub(list.At) < shownFor {
+		if first := withID(jobs, list.IDs[0]); len(first) > 0 { // of the day that was asked for
+			return first
+		}
+	}
 	if it, _ := d.it(ctx, w, false, jobs, rang); w.in.Ref.Last && len(it) == 1 && !single(it[0]) && len(withID(found, it[0].ID)) == 0 {
 		return append(found, it[0]) // or the next time of that one?
 	}

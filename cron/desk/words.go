@@ -199,6 +199,15 @@ func many() map[intent.Op]when.Text {
 // two outcomes, and one answer.
 func (w Who) worded(todo deed, all []outcome, undoable bool, now time.Time) Said {
 	said := Said{}
+	for i, op := range todo.Acts {
+		did := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.act != i })
+		one := w.worded(deed{Op: op, Seed: todo.Seed}, did, undoable, now)
+		said.Text = strings.TrimPrefix(said.Text+"\n"+one.Text, "\n")
+		said.Jobs, said.Buttons = append(said.Jobs, one.Jobs...), one.Buttons
+	}
+	if len(todo.Acts) > 0 {
+		return said
+	}
 	out := main(all)
 	if back := restored(all); todo.Undoes != "" && len(back) > 0 {
 		out = back // what the change had made is gone, and no reminder

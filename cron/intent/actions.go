@@ -12,7 +12,7 @@ var actions = map[string]grammar.Action{
 		if a.T.At(a.Word(1), a.To) == 0 {
 			return nil
 		}
-		return mark{kind: a.Word(0)}
+		return mark{kind: a.Word(0), arg: a.Word(2)}
 	},
 	"word":  func(a grammar.Args) any { return a.Word(0) },
 	"delta": func(a grammar.Args) any { return mark{kind: length, arg: a.Word(0), value: a.Arg(1)} },
@@ -35,6 +35,12 @@ var actions = map[string]grammar.Action{
 			return row(-n, to)
 		}
 		return nil // the last one may be the one last spoken of
+	},
+	"times": func(a grammar.Args) any { // next time is another word
+		if n := a.Num(0, 0); n > 1 {
+			return mark{kind: "times", value: n}
+		}
+		return nil
 	},
 	"units": func(a grammar.Args) any {
 		if s, ok := when.Spell(a.Arg(0), a.Arg(1)); ok {

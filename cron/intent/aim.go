@@ -223,7 +223,7 @@ func (s some) listed(all []mention) (meant []int, unsure bool) {
 // named is the time by which a reminder is named: the 6pm one, 周五那个.
 func (s some) named(target string) string {
 	for i, m := range s.marks {
-		if said := s.Cut(m.from, m.to); m.kind == clock && said != target && !slices.Contains([]string{"not", "old", "to"}, s.before(i)) {
+		if said := s.Cut(m.from, m.to); m.kind == clock && (target == "" || !strings.Contains(target, said)) && !slices.Contains([]string{"not", "old", "to"}, s.before(i)) {
 			return said
 		}
 	}

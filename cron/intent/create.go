@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func (r request) create() Intent {
 		if told && !r.notes() {
 			return Intent{}
 		}
-		if told || r.At("zh-ask", r.asked) > 0 && !r.sure() && !r.ahead() { // 告诉我今天天气
+		if told || r.At("zh-ask", r.asked) > 0 && !r.sure() && !r.ahead() && !r.only() { // 告诉我今天天气
 			r.asked = -1
 		}
 	}
@@ -35,11 +36,15 @@ func (r request) create() Intent {
 			in.Text = ""
 		}
 		in = complete(in)
-		if words := leftOver(in.Text); words != "" && !r.c.Command {
+		if words := cmp.Or(leftOver(in.Text, "left-over"), left(in)); words != "" && !r.c.Command {
 			in = in.doubted(words)
 		}
 	}
 	note := r.asked < 0 && !r.c.Command
+	if note && err == nil && len(all) > 1 && r.First(0, len(r.Tokens), "bare-in") >= 0 && r.First(0, len(r.Tokens), "in", "in-zh", "day", "zh-day", "clock", "zh-clock") < 0 {
+		all[0].And = all[1:] // 鸡蛋10分钟，米饭20分钟
+		return Intent{Kind: Ask, Timer: true, Text: all[0].Rest, Question: &Question{Missing: MissTime, Choices: all[:1], Text: when.Text{English: "Shall I time this?", Chinese: "要我计时吗？"}}}
+	}
 	if note && !r.worth(in, err) || noun && err == nil && !all[0].Exact {
 		return Intent{}
 	}
@@ -57,12 +62,20 @@ func complete(in Intent) Intent {
 
 // leftOver are words of the text that say how or how often it is to come and were
 // not understood: to take them for what is to be done would be a guess.
-func leftOver(text string) string {
+func leftOver(text, category string) string {
 	t := theGrammar().Read(text)
-	if i := t.First(0, len(t.Tokens), "left-over"); i >= 0 {
-		return t.Cut(i, t.At("left-over", i))
+	if i := t.First(0, len(t.Tokens), category); i >= 0 {
+		return t.Cut(i, t.At(category, i))
 	}
 	return ""
+}
+
+// left are words that leave something out of what repeats.
+func left(in Intent) string {
+	if !in.Times[0].At.IsZero() {
+		return ""
+	}
+	return leftOver(in.Text, "left-out")
 }
 
 // doubted asks whether the times are right though some words were not understood.
@@ -106,16 +119,20 @@ func (r request) untimed(timer bool, err error) Intent {
 	case !r.c.Command && !r.sure():
 		return Intent{}
 	}
-	return askWhen(r.Source, timer)
+	return askWhen(r.Source, timer, r.First(0, len(r.Tokens), "event") >= 0)
 }
 
 // askWhen asks for the time of words that say none.
-func askWhen(text string, timer bool) Intent {
+func askWhen(text string, timer, event bool) Intent {
 	p, err := when.Find("in 1 minute, "+text, time.Unix(0, 0), nil)
 	if text = strings.TrimSpace(p.Rest); err != nil {
 		text = ""
 	}
-	return Intent{Kind: Ask, Text: text, Timer: timer, Question: &Question{Missing: MissTime, Text: when.Text{English: "When?", Chinese: "什么时候？"}}}
+	ask := when.Text{English: "When?", Chinese: "什么时候？"}
+	if event {
+		ask = when.Text{English: "I cannot see when that happens. At what time shall I remind you?", Chinese: "这件事什么时候发生，我看不到。几点提醒你？"}
+	}
+	return Intent{Kind: Ask, Text: text, Timer: timer, Question: &Question{Missing: MissTime, Text: ask}}
 }
 
 // found reads the times. Of several sentences the one that asks is enough when
@@ -130,6 +147,11 @@ func (r request) found() ([]when.Phrase, error) {
 	}
 	if (i > 0 || i == 0 && j < len(r.Tokens)) && !r.back(i, j) {
 		all, err := when.FindAll(r.Cut(i, j), r.c.Now, r.c.Zone)
+		for k := j; err == nil && k+1 < len(r.Tokens); k++ {
+			if r.stops(k) && r.Longest(k+1, "limit", "zh-limit", "but", "除了") > 0 {
+				err = when.ErrNone // every day at 8. Not on Sundays
+			}
+		}
 		if err == nil && all[0].Rest != "" && r.First(j, len(r.Tokens), "ask-verb", "zh-ask-verb") < 0 {
 			return all, nil
 		}
@@ -171,7 +193,7 @@ func (r request) refused() bool {
 			return true
 		}
 	}
-	if r.quoted() {
+	if r.quoted() || r.recalls() {
 		return true
 	}
 	if r.asked == 0 || r.onlyTimes() || r.At("shift", 0) > 0 {
@@ -181,6 +203,12 @@ func (r request) refused() bool {
 		return r.told()
 	}
 	return r.First(r.since("sentence-end"), r.asked, "refuses") >= 0
+}
+
+// recalls says that somebody is asked what he remembers.
+func (r request) recalls() bool {
+	k, end := r.At("recalls", r.asked), len(r.Tokens)
+	return k > 0 && r.First(k, end, "ask-verb", "zh-ask-verb") < 0 && (r.Is(end-1, "吗", "么", "没") || r.At("ask-verb", r.asked) > 0 && strings.Contains(r.said, "?"))
 }
 
 // quoted says that the words that ask stand in a quotation behind other words:
@@ -196,6 +224,11 @@ func (r request) quoted() bool {
 		}
 	}
 	return open > 0 && !r.Across(0, open, beforeAsking...)
+}
+
+// only says that nothing is said but a time and the words that ask: 八点敲我一下.
+func (r request) only() bool {
+	return r.First(0, len(r.Tokens), "zh-clock") >= 0 && r.Across(0, r.asked, append(beforeAsking, "zh-after-time")...) && r.Across(r.At("zh-ask", r.asked), len(r.Tokens), "run", "particle", "zh-polite")
 }
 
 // ahead says that the words that ask stand behind 提前一天.
@@ -240,5 +273,6 @@ func (r request) told() bool {
 			return true
 		}
 	}
-	return r.First(0, r.asked, "zh-if") >= 0
+	when := r.At("when-that", r.asked-1)+r.At("when-that", r.asked-2) == r.asked && !r.spoken(r.asked-3) && !r.sure() // 六点的车到了告诉我
+	return when || r.First(0, r.asked, "zh-if") >= 0
 }

@@ -11,7 +11,14 @@ import (
 // onDays adds the days that are left out: "skip the gym on friday", 取消明天的提醒.
 func (s some) onDays(in Intent) Intent {
 	if in.Op == Pause {
-		in.From, in.To = s.awhile()
+		if in.From, in.To = s.awhile(); in.From.IsZero() && s.is("until-when") {
+			in.Op, in.Time = End, s.Source // that is not understood
+			return in
+		}
+	}
+	if in.Op == Resume && slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.At("this-time", m.from) == m.to }) {
+		in.Op, in.Time = End, s.Source // only now
+		return in
 	}
 	if in.Op != Remove && in.Op != Skip && in.Op != Pause && in.Op != Done {
 		return in
@@ -21,17 +28,38 @@ func (s some) onDays(in Intent) Intent {
 		return in
 	}
 	for _, c := range s.clauses() {
-		if !c.has("op") && !c.has("not") && !c.has("no-more") && in.Op != Done {
+		if !c.has("op") && !c.has("not") && !c.has("no-more") && in.Op != Done && !(in.Ref.Last && c.has("but")) {
 			continue
 		}
 		for i := range c.marks {
 			if from, to, ok := c.day(i, in.Op); ok && in.From.IsZero() {
 				in.From, in.To = from, to
+				in = c.listedDays(in, i)
 			}
 		}
 	}
 	if r := in.Ref; !in.From.IsZero() && r.One && r.Clock == "" && !r.From.IsZero() && s.has("noun") {
 		in.Ref = Ref{All: true}
+	}
+	return in
+}
+
+// listedDays adds days that follow that of the i-th mark: 周四周五, "tomorrow and
+// saturday".
+func (s some) listedDays(in Intent, i int) Intent {
+	m := s.marks[i]
+	days := when.Days(strings.TrimSuffix(s.Cut(m.from, m.to), "'s"), s.c.Now, s.c.Zone)
+	for kind, k := s.next(i); (kind == clock || kind == "this") && len(days) > 0; kind, k = s.next(k) {
+		m = s.marks[k]
+		days = append(days, when.Days(strings.TrimSuffix(s.Cut(m.from, m.to), "'s"), s.c.Now, s.c.Zone)...)
+	}
+	if len(days) < 2 {
+		return in
+	}
+	slices.SortFunc(days, time.Time.Compare)
+	in.From, in.To = days[0], days[len(days)-1].AddDate(0, 0, 1)
+	if days = slices.Compact(days); len(days) < int(in.To.Sub(in.From).Hours()+2)/24 {
+		in.Days = days
 	}
 	return in
 }
@@ -84,19 +112,36 @@ func (s some) ranged(m mark) (from, to time.Time, ok bool) {
 // awhile is for how long something is paused: "until monday", 一周. Both are zero
 // when that is not said.
 func (s some) awhile() (from, to time.Time) {
+	now := s.c.Now
 	for i, m := range s.marks {
 		begins := s.At("bounds", m.from)
+		if from, to, ok := s.ranged(m); ok && m.kind == clock {
+			return from, to
+		}
+		first := m.from
+		if s.Is(first, "from", "starting", "从", "自") {
+			first++
+		}
+		if m.kind == clock && s.Is(first-1, "from", "starting", "从", "自") {
+			if start, _, ok := when.Range(s.Cut(first, m.to), s.c.Now, s.c.Zone); ok && start.After(now) {
+				now = start
+			}
+			continue
+		}
 		switch span, isSpan := m.value.(when.Span); {
 		case m.kind == clock && s.Is(m.to-1, "前"): // 周一之前
 			if start, _, ok := when.Range(s.Cut(m.from, m.to), s.c.Now, s.c.Zone); ok && start.After(s.c.Now) {
-				return s.c.Now, start
+				return now, start
 			}
 		case i < s.index("op", "pause"):
 		case m.kind == length && isSpan && span != (when.Span{}):
-			return s.c.Now, span.After(s.c.Now)
+			return now, span.After(now)
 		case m.kind == clock && begins > 0 && begins < m.to, m.kind == clock && s.before(i) == "to":
 			if start, _, ok := when.Range(s.Cut(max(m.from, min(begins, m.to-1)), m.to), s.c.Now, s.c.Zone); ok && start.After(s.c.Now) {
-				return s.c.Now, start
+				if now.After(s.c.Now) {
+					start = start.AddDate(0, 0, 1) // from the 5th until the 10th
+				}
+				return now, start
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package intent
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,10 +16,10 @@ func (s *sense) decide() (Intent, bool) {
 	if all.has("world") && !all.has(name) {
 		return Intent{}, false
 	}
-	clauses := s.clauses()
-	if several(clauses) {
-		return Intent{Kind: Change, Op: Several}, true
+	if acts := all.acts(); acts != nil {
+		return Intent{Kind: Change, Op: Several, Acts: acts}, true
 	}
+	clauses := s.clauses()
 	if in, ok := all.wish(all); ok {
 		return in, true
 	}
@@ -35,6 +34,10 @@ func (s *sense) decide() (Intent, bool) {
 		if in.Op == Remove && in.From.IsZero() && c.is("unwanted") {
 			in = in.away(slices.Delete(slices.Clone(clauses), i, i+1))
 		}
+		if i > 0 && in.Ref == (Ref{Last: true}) && clauses[i-1].is("topic") { // the dentist thing, move it to 5
+			said := clauses[i-1].unknown()
+			in.Ref, in.Maybe = c.called(said[0].From, said[0].To), false
+		}
 		for k, other := range clauses {
 			if k > 0 && in.Kind == Change && clauses[k-1].lone("not", "correct") && other.lone(unknown) {
 				return Intent{}, false
@@ -42,7 +45,7 @@ func (s *sense) decide() (Intent, bool) {
 			if k != i && in.takes(other) || k == i || in.Kind != Change || in.Op == Undo || !other.is("changes") || in.Op == Remove && other.is("unwanted") {
 				continue
 			}
-			if also, ok := other.wish(all); !ok || also.Op != in.Op {
+			if also, ok := other.wish(all); !ok || also.Op != in.Op || also.Time != in.Time && also.Time != "" && !all.has("correct") {
 				return Intent{}, false // more is said than is understood
 			}
 		}
@@ -62,27 +65,6 @@ func (in Intent) away(others []some) Intent {
 		}
 	}
 	return in
-}
-
-// several says that clauses do different things to different reminders:
-// 健身取消，牛奶改到中午.
-func several(clauses []some) bool {
-	first := ""
-	for _, c := range clauses {
-		if len(clauses) < 2 || !c.is("named") {
-			continue
-		}
-		in, ok := c.wish(c)
-		if !ok || in.Kind != Change || in.Maybe || in.Op == Done || in.Op == Move && in.Time == "" && in.Shift == (when.Span{}) {
-			continue
-		}
-		does := fmt.Sprint(in.Op, in.Time, in.Shift, in.Text)
-		if first != "" && first != does {
-			return true
-		}
-		first = does
-	}
-	return false
 }
 
 // takes gives a change without a time that of a clause that tells of one: "they
@@ -128,20 +110,14 @@ func (s some) wish(all some) (Intent, bool) {
 		return in, ok
 	}
 	in := Intent{Kind: Change, Op: Op(then[0]), Maybe: len(then) > 1 && then[len(then)-1] != UndoChange, Asks: all.is("unsure-wish")}
+	if in, ok, whole := s.whole(in, then, all); whole {
+		return in, ok
+	}
 	switch in.Op {
-	case Undo, Several:
-		in.What, _, _ = strings.Cut(strings.Join(then[1:], " "), " ")
-		return in, true
-	case Text:
-		var lead int
-		if in.Text, lead = s.text(); lead == 0 && in.Text != "" && !s.has("old") {
-			all = s.part(0, 0) // a name in the new words names nothing
+	case Skip:
+		if i := s.index("times"); i >= 0 {
+			in.Count = s.marks[i].value.(int)
 		}
-		return s.part(0, lead).aim(in, all)
-	case End:
-		from, to, _ := s.end()
-		in.Time = cmp.Or(s.Cut(from, to), "no end")
-		return s.besides(from, to).aim(in, all.besides(from, to))
 	case Add:
 		if i := s.index(clock); i >= 0 {
 			in.Time = s.Cut(s.marks[i].from, s.marks[i].to)
@@ -153,20 +129,22 @@ func (s some) wish(all some) (Intent, bool) {
 		}
 	case Snooze:
 		if in.Shift = s.span(); in.Shift == (when.Span{}) {
-			in.Time = s.target()
-		}
-		if in.Shift == (when.Span{}) && in.Time == "" && s.has(clock) {
-			in.Op = Move // "not today": when, then?
+			if in.Time = s.target(); in.Time == "" && s.has(clock) {
+				in.Op = Move // "not today": when, then?
+			}
 		}
 	case "shift":
-		in.Op, in.Shift = Move, s.span()
-		if s.is("earlier") {
+		if in.Op, in.Shift = Move, s.span(); s.is("earlier") {
 			in.Shift = in.Shift.Negative()
 		}
 	}
 	if said := s.among(in.Time); said != "" {
 		in.Part = PartOf(said, s.c)
-		in.Part.Others = in.Op == Remove && s.has("but", "keep") && !s.has("all")
+		in.Part.Others = in.Op == Remove && s.has("but", "keep") && !s.has("all") || then[len(then)-1] == "others"
+	}
+	if that := then[len(then)-1]; that == "all" || that == "it" || that == "others" { // 周五别提醒了; "except friday"
+		in.Ref, in.Maybe = Ref{All: that == "all", Last: that != "all"}, false
+		return s.onDays(in), true
 	}
 	if in.Ref = (Ref{Last: true}); in.Maybe && then[1] == "just" {
 		return s.just(in), true
@@ -175,10 +153,51 @@ func (s some) wish(all some) (Intent, bool) {
 	return s.onDays(in), ok
 }
 
+// whole is a wish that says no new time, or nothing else; false when it is another.
+func (s some) whole(in Intent, then []string, all some) (Intent, bool, bool) {
+	switch in.Op {
+	case Undo, Several:
+		in.What, _, _ = strings.Cut(strings.Join(then[1:], " "), " ")
+		for _, m := range s.marks { // the change of what
+			if m.kind == name || m.kind == unknown {
+				in.Ref.Words = strings.TrimSpace(in.Ref.Words + " " + s.Cut(m.from, m.to))
+			}
+		}
+		return in, true, true
+	case Text:
+		var lead int
+		if in.Text, lead = s.text(); lead == 0 && in.Text != "" && !s.has("old") {
+			all = s.part(0, 0) // a name in the new words names nothing
+		}
+		s = s.part(0, lead)
+		s, in.Old = s.replaced()
+	case MoreText:
+		in, ok := s.more(in)
+		return in, ok, true
+	case End:
+		from, to, _ := s.end()
+		in.Time = cmp.Or(s.Cut(from, to), "no end")
+		s, all = s.besides(from, to), all.besides(from, to)
+	case "each": // weekends only
+		m := s.marks[s.find(selected("clock@week-part"))]
+		if in.Op, in.Time = Repeat, strings.TrimPrefix(s.Cut(m.from, m.to), "在"); s.Tokens[m.from].Kind == grammar.Han && !s.comesAgain(m.from) {
+			in.Time = "每" + in.Time
+		}
+		s, all = s.besides(m.from, m.to), all.besides(m.from, m.to)
+	default:
+		return in, false, false
+	}
+	in, ok := s.aim(in, all)
+	return in, ok, true
+}
+
 // just is a change of what was told right before.
 func (s some) just(in Intent) Intent {
 	if in.Maybe = false; in.Op == Snooze && s.moving() == Repeat {
 		in.Op = Repeat
+	}
+	if in.Op == Move && s.says("only-word") && s.starts("only-today") {
+		in.Time = "today" // only tonight: the hour stays
 	}
 	if p, err := when.Parse(in.Time, s.c.Now, s.c.Zone); err == nil && p.Vague && in.Op == Move {
 		in.Time = "" // "a bit later": when, then?
@@ -193,7 +212,20 @@ func (s some) moved(in Intent, all some) (Intent, some, some, bool) {
 		in.From, s = from, rest
 		_, all = all.since()
 	}
-	if in.Time, in.Op = s.target(), s.moving(); s.onlyEnd() {
+	if s.says("since-when") { // that is not understood
+		in.Time, in.Op = s.Source, Move
+		return in, s, all, false
+	}
+	in.Time, in.Op = s.target(), s.moving()
+	if k, at := s.next(s.find(selected("^clock"))); in.Op == Move && k == name && at > 0 && s.Is(s.marks[0].from, "每") && s.comesAgain(s.marks[0].from) { // 每月1号的房租改到5号
+		for _, every := range []string{"每", "每月"} {
+			if p, err := when.Parse(every+in.Time, s.c.Now, s.c.Zone); err == nil && p.At.IsZero() {
+				in.Op, in.Time = Repeat, every+in.Time
+				break
+			}
+		}
+	}
+	if s.onlyEnd() {
 		from, to, _ := s.end()
 		in.Time, in.Ref, in.Maybe = s.Cut(from, to), Ref{Last: true}, in.Maybe && !s.names.just(Set)
 		return in, s, all, true
@@ -224,6 +256,15 @@ func (s some) ask(what string) (Intent, bool) {
 // reminder is meant nor what is not right.
 func (s some) target() string {
 	said, from, to := "", 0, s.index("to")
+	if again, _ := s.next(to); to > 0 && again == clock && s.Is(s.marks[to].from, "until", "till", "til") && s.before(to) == clock {
+		last := to // make mum weekly until christmas
+		for last--; s.marks[last].kind != clock; last-- {
+		}
+		if m := s.marks[last]; s.comesAgain(m.from) {
+			_, k := s.next(to)
+			return s.Cut(m.from, s.marks[k].to)
+		}
+	}
 	for i, m := range s.marks {
 		if kind, _ := s.next(i); m.kind == "to" && kind == clock && (s.before(to) == "old" || s.before(to) == "not") {
 			to = i // 不是改到八点，是改到九点
@@ -258,9 +299,11 @@ func (s some) stands(i int) bool {
 
 // following are the times that follow the i-th mark: "a daily thing at 6pm".
 func (s some) following(i int) (said string) {
-	for _, m := range s.marks[i+1:] {
+	for n, m := range s.marks[i+1:] {
 		if m.kind == clock {
 			said += " " + s.Cut(m.from, m.to)
+		} else if next, k := s.next(i + 1 + n); m.kind == stop && strings.Contains(",，、", m.arg) && next == clock && k == i+2+n {
+			said += "," // 8am, 1pm and 9pm
 		} else if m.kind != fill && m.kind != "noun-weak" {
 			break
 		}
@@ -292,7 +335,7 @@ func (s some) text() (text string, lead int) {
 		}
 	}
 	from := s.marks[i].to
-	if said := s.part(i+1, len(s.marks)); !slices.ContainsFunc(said.marks, func(m mark) bool { return m.kind != fill && m.kind != stop && m.kind != "need" }) {
+	if said := s.part(i+1, len(s.marks)); !slices.ContainsFunc(said.marks, func(m mark) bool { return m.from < end && m.kind != fill && m.kind != stop && m.kind != "need" }) {
 		return "", i // 改名字了吗
 	}
 	if s.marks[i].kind == "op" && s.Is(end-1, "了") && end-1 > from {
@@ -300,6 +343,9 @@ func (s some) text() (text string, lead int) {
 	}
 	if end = ended(s.Text, from, end); s.At("polite", from) < end {
 		text = strings.Trim(s.Cut(from, end), " ,，。“”\"'「」:：")
+		if t := theGrammar().Read(text); t.At("so-often", 0) == len(t.Tokens) { // 改成三次
+			text = ""
+		}
 	}
 	return text, i
 }

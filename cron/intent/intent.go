@@ -41,7 +41,7 @@ const (
 	Undo   Op = "undo"   // the last change is taken back
 	Run    Op = "run"    // one delivery now
 	End    Op = "end"    // what repeats gets an end: Time, as [when.ParseEnd] reads it
-	// Several is more than one thing at once; nothing is done then.
+	// Several is more than one thing at once: Acts, without which nothing is done.
 	Several Op = "several"
 )
 
@@ -62,6 +62,9 @@ const (
 	UndoRemoval = "kept"   // only what was removed
 )
 
+// MoreText is what a Text is whose words come behind those that there are.
+const MoreText = "extend"
+
 // Intent is what a message wants.
 type Intent struct {
 	Kind Kind
@@ -70,11 +73,16 @@ type Intent struct {
 	// And are all reminders that a Change means, when they are several; But are
 	// those that it does not mean, of all.
 	And, But []Ref
+	Acts     []Intent // of Several, each with what was Said
+	Said     string
 	Part     Part // of what repeats
 	// Times are the times of a Create: one reminder for each.
 	Times []when.Phrase
 	// Text is what to be reminded of, or the new words.
 	Text string
+	// Old are the words of the reminder that the new ones of a Text replace; "" for
+	// all of them.
+	Old string
 	// Time is a new time as it was said, for [when.Moved].
 	Time string
 	// Shift is how much later, or earlier if it is negative.
@@ -96,6 +104,9 @@ type Intent struct {
 	What     string
 	Watch    string // "start", "restart", "stop", or none of them
 	From, To time.Time
+	// Days are those of the range that are meant, if not all are.
+	Days     []time.Time
+	Count    int // a Skip leaves out so many times
 	Question *Question
 }
 

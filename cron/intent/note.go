@@ -14,7 +14,8 @@ import (
 func (r request) notes() bool {
 	n, task := 0, r.task()
 	order := r.orders(task)
-	open := order && r.At("telling", task) > 0 // clauses of its own may follow
+	tells, leads := r.At("telling", task) > 0, r.First(0, task, "run") >= 0
+	open := order && tells && leads // clauses of its own may follow, of which the time is not
 	for i := 0; i < len(r.Tokens); i++ {
 		tok := r.Tokens[i]
 		if i > 0 && tok.Text == "(" {
@@ -23,7 +24,7 @@ func (r request) notes() bool {
 		if tok.Kind != grammar.Mark {
 			n++
 		}
-		open = open || order && i > task && r.At("conjunction", i) > 0
+		open = open || order && i > task && (leads || !tells) && r.At("conjunction", i) > 0 || r.meanwhile(i)
 		if j := r.At("wish", i); j > 0 {
 			i = j - 1
 		} else if r.At("subject", i) > 0 && !r.spoken(i) && !(open && i > task) || strings.ContainsAny(tok.Text, "\"“") {
@@ -31,6 +32,15 @@ func (r request) notes() bool {
 		}
 	}
 	return n <= 24
+}
+
+// meanwhile says that only what is then may follow a time, clauses of its own too:
+// "midnight tonight: the auction ends", "call Ann at 5, when she is home".
+func (r request) meanwhile(i int) bool {
+	if i == 0 || i >= len(r.Tokens) || r.spoken(i) || !r.spoken(i-1) || r.First(i, len(r.Tokens), "back-then") >= 0 {
+		return false
+	}
+	return r.Is(i, ":") && r.First(i, len(r.Tokens), "speaker") < 0 && r.Across(0, i, "run", "order", "joiner", "mark") || r.At("meanwhile", i) > 0 && r.At("run", 0) < i
 }
 
 // task is where a message tells what to do: "ring the vet", behind no more than
@@ -62,7 +72,7 @@ func (r request) dated() bool {
 		if j == 0 {
 			continue
 		}
-		if i < task || task >= 0 && j == len(r.Tokens) || i > 0 && first && r.detailed(i, j) {
+		if i < task || task >= 0 && j == len(r.Tokens) || r.At("meanwhile", j) > 0 && r.meanwhile(j) || i > 0 && first && r.detailed(i, j) {
 			return r.At("undated", i)+r.At("undated", i-1) == 0
 		}
 		i, first = j-1, false

@@ -24,6 +24,9 @@ type Part struct {
 
 // PartOf reads which times of what repeats are meant.
 func PartOf(said string, c Context) (p Part) {
+	if t := theGrammar().Read(said); t.At("week-part", 0) > 1 && t.Is(0, "on") {
+		said = t.Cut(1, len(t.Tokens)) // on weekends
+	}
 	week := uint8(0)
 	from, to, ok := when.Range(said, c.Now, c.Zone)
 	if said != "" && !ok {
@@ -122,7 +125,10 @@ func (s some) among(target string) string {
 		}
 		here := strings.TrimSuffix(s.Cut(max(m.from, min(s.At("bounds", m.from), m.to-1)), m.to), "'s") // from monday
 		if before := s.before(i); m.kind == clock && (before == "old" || before == "not") {
-			return here
+			if len(when.Days(said, s.c.Now, s.c.Zone)) == 0 || strings.Contains(said, here) {
+				return here
+			}
+			return said + " " + here // 周五吃药十点而不是九点
 		}
 		if m.kind != "this" || strings.Contains(said, here) {
 			continue

@@ -56,7 +56,7 @@ func Read(text string, c Context) Intent {
 		return Intent{Kind: Query, What: AskWatch, Watch: what, Maybe: what == "maybe"}
 	}
 	if !c.Command && r.conditional() {
-		return askWhen(r.Cut(r.asked, len(r.Tokens)), false)
+		return askWhen(r.Cut(r.asked, len(r.Tokens)), false, true)
 	}
 	if from, to, ok := r.whether(); ok {
 		return Intent{Kind: Query, What: AskList, From: from, To: to}
@@ -107,7 +107,9 @@ func (r request) known() (Intent, bool) {
 	}
 	s := newSense(whole, r.c, r.asked >= 0)
 	all := s.all()
-	if (r.At("none", 0) > 0 || r.At("quotes", 0) > 0 && (r.asked < 0 || r.First(0, r.asked, "quote") >= 0)) && !all.op("undo") && s.marks[0].kind != "it" {
+	work := r.Longest(0, "work", "zh-work")
+	works := work > 0 && (r.asked < work || !r.leads())
+	if (works || r.At("none", 0) > 0 || r.At("quotes", 0) > 0 && (r.asked < 0 || r.First(0, r.asked, "quote") >= 0)) && !all.op("undo") && s.marks[0].kind != "it" {
 		return Intent{}, true
 	}
 	in, ok := s.decide()
@@ -194,10 +196,27 @@ func (r request) fresh() Intent {
 			break
 		}
 	}
+	if said := r.timer(); said != "" {
+		r = newRequest(theGrammar().Read(said), said, r.c)
+	}
 	if !r.c.Command && r.asked < 0 && (!r.notes() || strings.ContainsAny(r.said, "?？吗呢\"“")) {
 		return Intent{}
 	}
 	return r.create()
+}
+
+// timer says "a seven minute egg timer" and "2h15m parking" as words that ask for
+// a timer; nothing where a message is none of these.
+func (r request) timer() string {
+	end := len(r.Tokens)
+	switch k := r.At("bare-length", 0); {
+	case r.c.Command || r.asked >= 0:
+	case r.At("bare-timer", 0) == end:
+		return "timer " + r.Cut(r.At("timer-a", 0), r.First(0, end, "timer-noun"))
+	case k > 0 && end > k && end < k+4 && r.First(k, end, "no-timer", "mark") < 0:
+		return "timer " + r.said
+	}
+	return ""
 }
 
 // trimmed is the text without politeness and marks around it.

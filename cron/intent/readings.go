@@ -29,6 +29,9 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 		match(length, "by-number") // delay it by 5
 	}
 	match(length, "delta")
+	if s.all().op("skip") {
+		match("", "so-often")
+	}
 	time := s.newTime(i, last)
 	if s.At("sign", i) == 0 {
 		add(mark{kind: clock}, time) // "to noon", whatever is called so
@@ -63,7 +66,8 @@ func (s *sense) readings(i int, told map[int]bool, asks bool) (all []mark) {
 
 // newTime is where a time ends behind a word that leads to one.
 func (s *sense) newTime(i int, last mark) int {
-	leads := last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not"
+	leads := last.kind == "to" || last.arg == "set" || last.kind == "old" || last.kind == "not" ||
+		i > 0 && i+1 == len(s.Tokens) && (s.names.just(Set) || s.names.just(Rang)) && s.Across(0, i, "amend", "mark") // no, 9
 	if !leads || s.At("ender", i) > 0 && s.At("moment", i) == 0 { // I want the pills to stop after friday
 		return 0
 	}
@@ -91,9 +95,9 @@ func (s *sense) places(i int, last mark, asks bool) (all []string) {
 // upToIt is where a time ends that goes on behind 那个, 明早那个和周五那个, or takes
 // the place of one that is denied: "not today, tomorrow"; or before "from now on".
 func (s *sense) upToIt(i, end int) int {
-	denied := len(s.marks) > 0 && s.marks[len(s.marks)-1].kind == "not"
+	denied := len(s.marks) > 0 && slices.Contains([]string{"not", "old"}, s.marks[len(s.marks)-1].kind)
 	for k := i + 1; k < end; k++ {
-		if denied && s.Is(k, ",") || s.Is(k, "from") && s.Is(k+1, "now") && s.Is(k+2, "on") || s.Is(k, "那") && s.Is(k+1, "个", "条") {
+		if denied && s.Is(k, ",", "，", "是") || s.At("same-time", s.After("at", k)) == end || s.Is(k, "from") && s.Is(k+1, "now") && s.Is(k+2, "on") || s.Is(k, "那") && s.Is(k+1, "个", "条") {
 			return k
 		}
 	}

@@ -63,7 +63,21 @@ func Reply(said string, asked Context, answer string, c Context) (Intent, bool) 
 		return Intent{}, false
 	}
 	made.Times, made.Text = all, cmp.Or(made.Text, all[0].Rest)
-	return complete(made), true
+	return complete(made.bounded(core, c)), true
+}
+
+// bounded takes an end or an exception out of the text that was said before how
+// often: "clock in until christmas", "every day at 9".
+func (in Intent) bounded(often string, c Context) Intent {
+	t := theGrammar().Read(in.Text)
+	if !in.Times[0].At.IsZero() || t.First(0, len(t.Tokens), "limit", "zh-limit") < 0 {
+		return in
+	}
+	all, err := when.FindAll(clocked(often)+", "+in.Text, c.Now, c.Zone)
+	if err == nil && len(all) == len(in.Times) && all[0].At.IsZero() && all[0].Rest != "" && all[0].Rest != in.Text {
+		in.Times, in.Text = all, all[0].Rest
+	}
+	return in
 }
 
 // dated is the day on which a phrase comes once.
@@ -119,7 +133,7 @@ func Pointed(answer string, c Context) (Intent, bool) {
 	}
 	in, ok := all.aim(Intent{Kind: Change}, all)
 	spares := all.says("spares")
-	denied := spares || all.has("not")
+	denied := spares || all.has("not") && !all.says("only-word")
 	for i, m := range s.marks {
 		denied = denied && (m.kind != name || spares || all.before(i) == "not")
 	}
@@ -264,11 +278,23 @@ func monthOf(core string, c Context) time.Month {
 // chosen is the one choice that the words name by its place, or that fits what
 // they say of it: "2", 第二个, "pm", "in the evening", "the 20:00 one", "april".
 func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, bool) {
+	fit := fitting(t, choices, c)
+	if len(fit) != 1 {
+		return when.Phrase{}, false
+	}
+	return choices[fit[0]], true
+}
+
+// Fitting are the choices that an answer fits, by their numbers.
+func Fitting(answer string, choices []when.Phrase, c Context) []int {
+	return fitting(theGrammar().Read(Core(answer)), choices, c)
+}
+
+func fitting(t *grammar.Text, choices []when.Phrase, c Context) (fit []int) {
 	place, _ := t.Match("choice", 0)
 	n, _ := place.(int)
 	half, _ := t.Match("half", 0)
 	month := monthOf(t.Source, c)
-	var fit []when.Phrase
 	for i, p := range choices {
 		at, fits := first(p, c), false
 		switch {
@@ -291,13 +317,10 @@ func chosen(t *grammar.Text, choices []when.Phrase, c Context) (when.Phrase, boo
 			fits = err == nil && q.At.Equal(at)
 		}
 		if fits {
-			fit = append(fit, p)
+			fit = append(fit, i)
 		}
 	}
-	if len(fit) != 1 {
-		return when.Phrase{}, false
-	}
-	return fit[0], true
+	return fit
 }
 
 // first is when a phrase comes first.

@@ -79,6 +79,11 @@ func (book rulebook) condition(text string) condition {
 		if facts[name] != nil {
 			return facts[name]
 		}
+		if words := " " + name + " "; strings.Contains(opening, words) {
+			return func(s some) bool { return s.At(name, 0) > 0 }
+		} else if strings.Contains(anywhere, words) {
+			return func(s some) bool { return s.says(name) }
+		}
 		return func(s some) bool {
 			_, ok := book.first(name, s)
 			return ok
@@ -146,19 +151,35 @@ func (s some) find(a selector) int {
 	return -1
 }
 
+// What categories say of a message, at its beginning or anywhere.
+const (
+	opening  = " ack errand excuse ask-if no-change let-be 把 "
+	anywhere = " only-then tag-question wonders asks-me begs takes-back or-time for-the-day only-word "
+)
+
 // facts are what the rules cannot say.
 var facts = map[string]condition{
 	"rang": func(s some) bool { return s.names.just(Rang) },
 	"set":  func(s some) bool { return s.names.just(Set) },
-	"ack":  func(s some) bool { return s.At("ack", 0) > 0 },
 	"bare": some.bare,
+	"since": func(s some) bool {
+		from, rest := s.since()
+		return !from.IsZero() && rest.target() != ""
+	},
 	"two-changes": func(s some) bool { // cancel the gym and pause the rent
-		done, times := map[string]bool{}, map[string]bool{}
+		done, times, words := map[string]bool{}, map[string]bool{}, false
 		for i, m := range s.marks {
 			kind, k := s.next(i)
+			if m.kind == length && s.before(i) == name {
+				times[s.Cut(m.from, m.to)] = true // the gym an hour and the milk two
+			}
 			if before := s.before(i); m.kind == "to" && kind == clock && (before == name || before == place) {
 				times[s.Cut(s.marks[k].from, s.marks[k].to)] = true // the gym to 8 and the milk to 9
 			}
+			if words && (m.kind == "to" && kind == clock || m.kind == clock && s.before(i) == stop) {
+				return true // 健身改成跑步，时间改到六点
+			}
+			words = words || m.kind == "to" && s.before(i) == name && (kind == unknown || kind == name || kind == "op")
 			if (kind == name || kind == place || kind == "it") && selected("op:remove,pause,resume,skip,snooze,move,later,earlier,run,repeat,once,text").means(s, m) && !s.denied(i) {
 				if done[m.arg] = true; m.arg == "text" {
 					break // the rest is new words
@@ -185,24 +206,21 @@ var facts = map[string]condition{
 	},
 	"past":        func(s some) bool { return slices.ContainsFunc(s.mentions(), func(m mention) bool { return m.past }) },
 	"has-done":    func(s some) bool { return s.At("has-done", s.marks[0].from) > 0 },
-	"ask-if":      func(s some) bool { return s.At("ask-if", 0) > 0 },
 	"asks-if":     func(s some) bool { return s.Longest(s.marks[0].from, "ask-if", "does") > 0 },
 	"only-an-end": some.onlyEnd,
 	"so-long":     func(s some) bool { return s.starts("for-so-long") },
 	"adds":        func(s some) bool { return s.starts("adds") },
-	"also":        func(s some) bool { return s.First(0, len(s.Tokens), "also-word") >= 0 },
 	"awhile":      func(s some) bool { return s.starts("awhile") },
 	"was":         func(s some) bool { return s.starts("was") },
+	"also":        func(s some) bool { return s.First(0, len(s.Tokens), "also-word") >= 0 },
 	"may": func(s some) bool { // could my gym be at 8
 		return s.At("may-it", 0) > 0 && slices.ContainsFunc(s.marks, func(m mark) bool {
 			return m.kind == clock && (s.At("be-at", m.from-1) == m.from || s.At("be-at", m.from-2) == m.from)
 		})
 	},
-	"tag-question": func(s some) bool { return s.says("tag-question") },
-	"wonders":      func(s some) bool { return s.says("wonders") },
-	"begs":         func(s some) bool { return s.says("begs") },
-	"whether":      some.whether,
-	"ended":        some.ends,
+	"others":  func(s some) bool { return s.At("others-deed", 0) > 0 && s.At("my-deed", 0) == 0 },
+	"whether": some.whether,
+	"ended":   some.ends,
 	"off": func(s some) bool { // no pills until monday; 周一之前不用吃药
 		for i, m := range s.marks {
 			until := s.Is(m.from-1, "until", "till", "til", "before") || s.Is(m.from, "until", "till", "til", "before")
@@ -215,9 +233,7 @@ var facts = map[string]condition{
 	"bound": func(s some) bool {
 		return slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == clock && s.At("bounds", m.from) > 0 })
 	},
-	"no-change": func(s some) bool { return s.At("no-change", 0) > 0 },
-	"let-be":    func(s some) bool { return s.At("let-be", 0) > 0 },
-	"alone":     func(s some) bool { return s.alone() },
+	"alone": func(s some) bool { return s.alone() },
 	"not-把": func(s some) bool { // 先别把健身改到周五
 		return slices.ContainsFunc(s.marks, func(m mark) bool {
 			return (m.kind == "not" || m.kind == "op") && s.Is(m.to-1, "别", "要", "用", "必") && s.At("把", m.to) > 0
@@ -228,7 +244,7 @@ var facts = map[string]condition{
 		return slices.ContainsFunc(s.marks, func(m mark) bool {
 			v, j := s.Match("sign", m.from)
 			sign, ok := v.(mark)
-			return ok && sign.kind == "always" && (m.kind == "always" || m.kind == clock && s.comesAgain(j))
+			return ok && sign.kind == "always" && (m.kind == "always" || m.kind == clock && (s.comesAgain(j) || s.First(j, m.to, "clock", "zh-clock") >= 0 && s.First(j, m.to, "day", "zh-day", "weekday") < 0))
 		})
 	},
 	"reminded": func(s some) bool { // 明天你要提醒我些什么
@@ -237,8 +253,14 @@ var facts = map[string]condition{
 		return s.has(remind) && k < len(s.marks) && s.marks[k].arg == "what" && (end == "" || end == stop)
 	},
 	"definite": func(s some) bool { return s.At("definite", s.marks[max(0, s.index("op", "set"))].to) > 0 },
+	"the":      func(s some) bool { return s.At("definite", s.marks[0].from) > 0 },
 	"short":    func(s some) bool { return s.has("noun") && len(s.marks) < 5 },
-	"把":        func(s some) bool { return s.At("把", 0) > 0 },
+	"repeated": func(s some) bool { return s.target() != "" && s.moving() == Repeat },
+	"days": func(s some) bool {
+		return slices.ContainsFunc(s.marks, func(m mark) bool {
+			return m.kind == clock && len(when.Days(s.Cut(m.from, m.to), s.c.Now, s.c.Zone)) > 1
+		})
+	},
 	"corrects": func(s some) bool { return s.all().has("correct") },
 	"han":      func(s some) bool { return s.Tokens[0].Kind == grammar.Han },
 	"brief":    func(s some) bool { return len(s.clauses()) < 3 },

@@ -23,12 +23,9 @@ func actions() map[string]grammar.Action {
 			}
 			return s
 		},
-		"unless": func(a grammar.Args) any { // what follows says that it is not
-			if a.T.At(a.Word(0), a.To) > 0 {
-				return nil
-			}
-			return true
-		},
+		"unless":  func(a grammar.Args) any { return only(a.T.At(a.Word(0), a.To) == 0) }, // what follows
+		"if":      func(a grammar.Args) any { return only(a.T.At(a.Word(0), a.To) > 0) },
+		"minutes": minutes,
 		"nothing": func(grammar.Args) any { return piece{} },
 		"asked":   func(a grammar.Args) any { return piece{asked: true, weak: a.Word(0) == "weak"} },
 		"ago":     func(a grammar.Args) any { return piece{err: ErrPast, bare: a.Word(0) == "bare"} },
@@ -48,7 +45,7 @@ func actions() map[string]grammar.Action {
 		},
 		"from-now": func(a grammar.Args) any {
 			s := span(a)
-			return piece{span: &s, bare: a.Word(1) == "bare"}
+			return piece{span: &s, bare: a.Word(1) == "bare", later: a.Word(1) == "later"}
 		},
 		"vague": func(a grammar.Args) any {
 			s := Span{Exact: time.Duration(a.Num(0, 30)) * time.Minute}
@@ -68,6 +65,24 @@ func actions() map[string]grammar.Action {
 		maps.Copy(all, more)
 	}
 	return all
+}
+
+// only is a value where something holds.
+func only(holds bool) any {
+	if holds {
+		return true
+	}
+	return nil
+}
+
+// minutes is a number that can only be of minutes: in 20, and not in 2, in 24 or in
+// 2027.
+func minutes(a grammar.Args) any {
+	n, many := a.Num(0, 0), a.T.At("number", a.T.Skip(a.To, "to", "-")) > 0
+	if n < 5 || n > 90 || n%24 == 0 || many || a.To < len(a.T.Tokens) && a.T.At("behind-minutes", a.To) == 0 {
+		return nil
+	}
+	return piece{span: &Span{Exact: time.Duration(n) * time.Minute}}
 }
 
 // span is a length, or what term takes.

@@ -97,7 +97,7 @@ func (s *sentence) newBag(all pieces) (*bag, error) {
 		b.part = noPart
 	}
 	for i, c := range b.clocks {
-		if c.part == noPart && c.style <= colon && c.hour >= 4 && (c.hour < 12 && s.asksFor("wake") || c.hour < 7 && (s.rises() || s.asksFor("alarm-noun"))) {
+		if c.part == noPart && c.style <= colon && c.hour >= 4 && (c.hour < 12 && (s.asksFor("wake") || s.First(0, len(s.Tokens), "getting-up") >= 0) || c.hour < 7 && (s.rises() || s.asksFor("alarm-noun"))) {
 			b.clocks[i].part = morning
 		}
 	}

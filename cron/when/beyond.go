@@ -34,6 +34,9 @@ func (s *sentence) beyond(chosen, all []group) error {
 			return s.unclear(i, g.to)
 		}
 	}
+	if crossed(all) {
+		return s.unclear(all[0].from, all[len(all)-1].to)
+	}
 	for _, i := range []int{0, s.lastOrder()} {
 		if j := s.At("times-word", i); j > 0 && !s.taken(chosen, i) {
 			return s.unclear(i, j)
@@ -49,6 +52,9 @@ func (s *sentence) beyond(chosen, all []group) error {
 			}
 			continue
 		}
+		if last := chosen[len(chosen)-1].to; s.another(last, g) && chosen[0].names()&hasHour != 0 && !s.words(0, chosen[0].from) {
+			return s.unclear(last, g.to) // at 8, 9, and go to bed at 11
+		}
 		if s.At("not", g.from-1) == g.from && g.from-1 == s.After("joiner", chosen[len(chosen)-1].to) {
 			return s.unclear(g.from-1, g.to)
 		}
@@ -56,11 +62,31 @@ func (s *sentence) beyond(chosen, all []group) error {
 			continue
 		}
 		// two whole times, of which neither stands in the text
-		if g.repeats() && !slices.ContainsFunc(chosen, group.repeats) || g.from == 0 || g.from > 0 && s.order[g.from-1] && !s.Is(g.from-1, "to") {
+		if g.repeats() != slices.ContainsFunc(chosen, group.repeats) && (g.repeats() || g.has(func(p piece) bool { return p.asked })) || g.from == 0 || g.from > 0 && s.order[g.from-1] && !s.Is(g.from-1, "to") {
 			return s.unclear(g.from, g.to)
 		}
 	}
 	return nil
+}
+
+// crossed says that there are several events and several times before them: which
+// belongs to which?
+func crossed(all []group) bool {
+	hours, shifts := 0, 0
+	for _, g := range all {
+		if g.shifts() {
+			shifts++
+		} else if g.has(piece.isHour) {
+			hours++
+		}
+	}
+	return hours > 1 && shifts > 1
+}
+
+// another says that something else and its hour follow at i, to the end.
+func (s *sentence) another(i int, g group) bool {
+	j := s.At("separator", i)
+	return j > 0 && j < g.from && g.names() == hasHour && s.ending(g.to) && s.Tokens[j].Kind == grammar.Word && !s.order[j] && s.words(j, g.from)
 }
 
 // quotes says that the time is of what is to be said at another one: "tomorrow

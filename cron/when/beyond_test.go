@@ -9,7 +9,8 @@ import (
 func TestWhatChangesATimeIsAskedAbout(t *testing.T) {
 	now, zone := testNow(t)
 	for _, text := range []string{
-		"remind me in 1h30 to call",
+		"remind me in 1h90 to call",
+		"remind me at 9 sharpish to call",
 	} {
 		sameInTraditional(t, text)
 		p, err := Find(text, now, zone)

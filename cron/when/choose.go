@@ -62,10 +62,22 @@ func (g group) leads(hour group) bool {
 	return g.parted() && !hour.parted() && len(first) > 0 && len(last) > 0 && last[0].style <= colon && first[0].hour%12 <= last[0].hour%12
 }
 
+// early says that an hour without a part of the day is before that of the group,
+// which is in the morning.
+func (g group) early(hour group) bool {
+	first, last := g.clocks(), hour.clocks()
+	if len(first) != 1 || len(last) != 1 || hour.names() != hasHour || hour.parted() || last[0].style > colon {
+		return false
+	}
+	h, c := first[0].hour, first[0]
+	return (c.style == fixed || c.part == morning || c.part == dawn || c.style == full) && h < 12 && last[0].hour*60+last[0].minute < h*60+c.minute
+}
+
 // meant says that a group is a time: bounds alone are one only beside what they
 // bound.
 func (s *sentence) meant(g group, all []group) bool {
-	if !g.bound() || s.beginning(g.from) && g.has(func(p piece) bool { return p.limit != nil && p.limit.days() }) {
+	begins := func(p piece) bool { return p.limit != nil && p.limit.kind == since }
+	if !g.bound() || (s.beginning(g.from) || s.ending(g.to) && g.has(begins)) && g.has(func(p piece) bool { return p.limit != nil && p.limit.days() }) {
 		return true
 	}
 	if l := g.pieces[0].limit; l != nil && len(all) == 1 && len(g.pieces) == 1 && (l.kind == since || l.kind == window || s.Is(g.from, "到", "等")) {
@@ -111,8 +123,31 @@ func (s *sentence) choose(all []group) []group {
 		chosen = append(chosen, last)
 	}
 	chosen = append(chosen, s.besides(chosen, all)...)
+	if last := all[len(all)-1]; s.comesToo(g, last) {
+		chosen = append(chosen, last)
+	}
 	slices.SortFunc(chosen, func(a, b group) int { return a.from - b.from })
 	return chosen
+}
+
+// comesToo says that the last group is another time of what comes at the first: a
+// day and an hour behind it that are all of a clause. "On mondays at 7pm remind me
+// to run, and on fridays at 8pm".
+func (s *sentence) comesToo(first, last group) bool {
+	for _, g := range []group{first, last} {
+		if g.names()&hasHour == 0 || g.bound() || g.shifts() || !g.has(piece.isHour) {
+			return false
+		}
+	}
+	end := max(last.to, s.At("too", last.to))
+	too := end > last.to
+	if !first.repeats() || first.names() != hasDay|hasHour || !too && last.names() == hasHour || first.to > last.from || !s.ending(end) && !s.asking(end, len(s.Tokens)) {
+		return false
+	}
+	for i := last.to; i < end; i++ {
+		s.order[i] = true
+	}
+	return too || s.asking(first.to, last.from) || s.clauseBegins(last.from) || s.At("and", last.from-1) == last.from || s.At("and", last.from-2) == last.from
 }
 
 // besides are groups that belong to those that are chosen: 开会前一小时和开会前十分钟;

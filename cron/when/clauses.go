@@ -1,6 +1,7 @@
 package when
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"time"
@@ -19,13 +20,14 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 		return Phrase{}, s.unclear(g.from, g.to)
 	}
 	nag := g.nag()
+	s.everySo(g)
 	a, err := s.answer(g.pieces)
 	if err != nil {
 		return Phrase{}, err
 	}
 	exact := s.edge(groups[0]) && (g.names()&hasHour != 0 || g.has(func(p piece) bool {
 		return p.span != nil && !p.vague && (!p.bare || s.asksFor("timer-noun")) || p.limit != nil && p.limit.pieces.names()&hasHour != 0 ||
-			p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
+			p.limit != nil && p.limit.count > 0 || p.repeat != nil && p.repeat.freq == spaced && s.beginning(g.from)
 	}))
 	for i := range a.phrases {
 		p := &a.phrases[i]
@@ -46,7 +48,7 @@ func (s *sentence) finish(groups []group, rest string) (Phrase, error) {
 
 // answer is what a row of pieces means, in all its readings.
 func (s *sentence) answer(row pieces) (answer, error) {
-	rows, question := s.readings(row)
+	rows, question := s.readings(row.ownHour())
 	if len(rows) > 1 {
 		sum := answer{question: question, open: true}
 		for _, one := range rows {
@@ -105,6 +107,12 @@ func (s *sentence) readings(row pieces) ([]pieces, Text) {
 		}
 		if p.ahead {
 			return s.ahead(row[:i], p, row[i+1:])
+		}
+		if p.limit != nil && p.limit.untilMonth() {
+			for _, l := range p.limit.untilEither() {
+				with(limited(l))
+			}
+			return all, Text{"Until that month begins, or until it ends?", "到那个月月初为止，还是到月底？"}
 		}
 		if p.unsure == nil {
 			continue
@@ -200,8 +208,8 @@ func clauses(row pieces) (all []pieces) {
 	}
 	for _, c := range cs {
 		for i, p := range c.days { // every day at 7 and saturday at 9
-			if regular && len(cs) > 1 && !c.days.repeats() && p.day != nil && p.day.kind == weekday && p.day.n == coming {
-				c.days[i].day, c.days[i].repeat = nil, &repeat{freq: weekly, week: p.day.week}
+			if regular && len(cs) > 1 && !c.days.repeats() && p.day != nil && (p.day.kind == weekday || p.day.kind == weekend) && p.day.n == coming {
+				c.days[i].day, c.days[i].repeat = nil, &repeat{freq: weekly, week: cmp.Or(p.day.week, weekends)}
 			}
 		}
 	}

@@ -2,15 +2,29 @@ package when
 
 import (
 	"cmp"
+	"time"
 
 	"magpie/cron/grammar"
 )
 
 var clockActions = map[string]grammar.Action{
-	"clock":     func(a grammar.Args) any { return spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2)) },
-	"same-hour": func(grammar.Args) any { return piece{clock: &clock{style: fixed, now: true}, weak: true} },
-	"part":      func(a grammar.Args) any { return piece{part: partOf(a.Arg(0))} },
-	"digital":   func(a grammar.Args) any { return a.Arg(0).(clock).with(a.Arg(1)) },
+	"clock": func(a grammar.Args) any { return spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2)) },
+	"same-hour": func(a grammar.Args) any {
+		p := piece{clock: &clock{style: fixed, now: true}, weak: true}
+		if n := a.Num(0, 0); n > 0 {
+			p.day, p.weak = &day{kind: inDays, n: n}, false
+		}
+		return p
+	},
+	"late-hour": func(a grammar.Args) any { // 19h, where it is no length
+		c := spokenClock(a, 0, 0)
+		if c.style = full; c.hour < 13 || a.To < len(a.T.Tokens) && a.T.Longest(a.To, "day", "behind-minutes") == 0 || a.T.Is(a.From-1, "for", "of", "after", "within", "every", "another", "next", "than", "over", "fast", "fasting", "sleep", "slept", "drive", "flight", "shift", "work", "worked") {
+			return nil
+		}
+		return c.checked()
+	},
+	"part":    func(a grammar.Args) any { return piece{part: partOf(a.Arg(0))} },
+	"digital": func(a grammar.Args) any { return a.Arg(0).(clock).with(a.Arg(1)) },
 	"hour": func(a grammar.Args) any {
 		p := spokenClock(a, 0, a.Num(1, 0)).with(a.Arg(2))
 		if a.T.Is(a.To-2, "this") || a.T.Is(a.To-1, "tonight") {
@@ -59,12 +73,26 @@ var clockActions = map[string]grammar.Action{
 		}
 		return c.checked()
 	},
+	"hours-minutes": func(a grammar.Args) any {
+		return Span{Exact: time.Duration(60*a.Num(0, 0)+a.Num(1, 0)) * time.Minute}
+	},
 	"either-hour": func(a grammar.Args) any { // 三四点
 		first, last := spokenClock(a, 0, 0), spokenClock(a, 1, 0)
 		if last.hour != first.hour+1 {
 			return nil
 		}
 		return piece{more: []clock{first, last}, either: true}
+	},
+	"hours-parted": func(a grammar.Args) any { // 早八晚八
+		p := piece{}
+		for n := 0; a.Word(n) != ""; n += 2 {
+			h, ok := partNames[a.Word(n)].hour(a.Num(n+1, 0))
+			if !ok || h > 23 || a.T.Is(a.To, "课", "班", "节", "的", "个") {
+				return nil
+			}
+			p.more = append(p.more, clock{hour: h, style: fixed})
+		}
+		return p
 	},
 	"hours": func(a grammar.Args) any {
 		p := piece{}

@@ -22,7 +22,7 @@ func (g group) corrected(o group) group {
 // 5, no, make that 6", 十分钟后，算了，二十.
 func (s *sentence) renumbered(g group, i int) (group, bool) {
 	j := s.At("correction", i)
-	if j == 0 || j == len(s.Tokens) {
+	if j == 0 || j == len(s.Tokens) || i > g.to && s.Is(i, "no") { // candidate no 7
 		return g, false
 	}
 	n, end := s.quantity(j)

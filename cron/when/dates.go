@@ -83,7 +83,12 @@ func (b *bag) open(d day) (first calendar.Date, n int) {
 	case d.kind == monthDay && d.number == 0:
 		first = first.Months(max(d.n, 0))
 	case d.kind == onDate && d.date.Day == 0:
-		if first.Month = d.date.Month; first.Month < today.Month {
+		switch first.Month = d.date.Month; {
+		case d.date.Year > 0:
+			first.Year = d.date.Year
+		case d.n != coming:
+			first.Year += d.n
+		case first.Month < today.Month:
 			first.Year++
 		}
 	default:

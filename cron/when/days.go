@@ -43,8 +43,8 @@ var dayActions = map[string]grammar.Action{
 		return onDay(day{kind: monthDay, n: a.Num(1, coming), number: n})
 	},
 	"month-open": func(a grammar.Args) any {
-		if m := a.Num(0, 0); m >= 1 && m <= 12 && !a.T.Is(a.From, "may", "march", "mar", "sun") {
-			return piece{day: &day{kind: onDate, n: coming, date: calendar.Date{Month: time.Month(m)}}, weak: true}
+		if m := a.Num(0, 0); m >= 1 && m <= 12 && (!a.T.Is(a.From, "may", "march", "mar", "sun") || a.T.At("month-lead", a.From-1) == a.From) {
+			return piece{day: &day{kind: onDate, n: a.Num(1, coming), date: calendar.Date{Year: max(a.Num(2, 0), 0), Month: time.Month(m)}}, weak: true}
 		}
 		return nil
 	},
@@ -102,6 +102,13 @@ var dayActions = map[string]grammar.Action{
 	},
 	"before": func(a grammar.Args) any {
 		s := a.Arg(0).(Span).Negative()
+		if s.Days != 0 && s.Exact != 0 { // 1 day and 1 hour before: both, or their sum
+			for i := a.From; i < a.To; i++ {
+				if a.T.Is(i, "and", "&") {
+					return piece{asked: true}
+				}
+			}
+		}
 		return piece{shift: &s, weak: a.Word(1) == "weak"}
 	},
 	"ahead": func(a grammar.Args) any { // of what was said, not before what the argument names
@@ -114,6 +121,12 @@ var dayActions = map[string]grammar.Action{
 		p := a.Arg(0).(piece)
 		p.ahead = p.day != nil
 		return p
+	},
+	"part-unless": func(a grammar.Args) any { // behind a day, not before what the argument names
+		if a.T.At(a.Word(1), a.To) > 0 || a.T.Is(a.From-1, "点", "钟", "半", "分", "刻", "整") {
+			return nil
+		}
+		return piece{part: partNames[a.Word(0)], weak: true}
 	},
 	"after": func(a grammar.Args) any { s := a.Arg(0).(Span); return piece{shift: &s} },
 }
@@ -144,7 +157,8 @@ func calendarDay(y, m, d, ahead int) piece {
 // the day: 12/24 has one reading, 03/04 two.
 func slashed(a grammar.Args) any {
 	first, second := a.Num(0, 0), a.Num(1, 0)
-	if a.T.Is(a.From+1, "-", ".") && !a.T.Is(a.From-1, "on") && a.T.At("digital", a.T.After("at", a.To)) == 0 && a.T.At("digital", a.From-3) != a.From || a.T.Is(a.To, ".") && a.T.Close(a.To) {
+	hour := max(a.T.At("digital", a.T.After("at", a.To)), a.T.At("午", a.To), a.T.At("zh-clock", a.To)) > 0
+	if a.T.Is(a.From+1, "-", ".") && !a.T.Is(a.From-1, "on") && !hour && a.T.At("digital", a.From-3) != a.From || a.T.Is(a.To, ".") && a.T.Close(a.To) {
 		return nil
 	}
 	return dateOrder(a, first, second, first <= 12 && second <= 12 && first != second && !han(a.T))

@@ -58,6 +58,12 @@ var bullet = regexp.MustCompile(`^[ \t*•·-]*([0-9]{1,3}[.、)）][.、)） ]*
 func (s *sentence) cut() int {
 	all := s.groups()
 	for k := 1; k < len(all); k++ {
+		if at := s.clause(all[k].from); k > 1 && at >= all[k-1].to && all[k-1].shifts() && !all[k].shifts() && !all[k-2].bound() && slices.ContainsFunc(all[k:], group.shifts) {
+			return at // dentist at 3, remind me an hour before; flight at 9, two hours before
+		}
+		if s.comesToo(all[k-1], all[k]) {
+			continue
+		}
 		if s.notes(all[k-1], all[k]) || s.jots(all[k-1], all[k]) || s.runsOn(all[k-1], all[k]) {
 			return all[k].from
 		}
@@ -79,7 +85,7 @@ func (s *sentence) cut() int {
 			leads := j == all[k].from || s.asking(j, all[k].from)
 			ends := i == all[k-1].to && s.words(j, all[k].from) && (s.ending(all[k].to) || s.At("separator", all[k].to) > 0 && s.words(0, all[k-1].from))
 			left = left || ends && s.words(0, all[k-1].from)
-			if left && (leads && s.words(all[k].to, len(s.Tokens)) || ends) && !all[k].bound() && !all[k-1].bound() {
+			if left && (leads && s.words(all[k].to, len(s.Tokens)) || ends) && (!all[k].bound() || ends && all[k].later()) && !all[k-1].bound() {
 				return i
 			}
 		}
@@ -174,6 +180,9 @@ func (s *sentence) eventOf(shift, g group) bool {
 // apart are the parts of a sentence, of which each has a thing and a time of its
 // own.
 func (s *sentence) apart() []*sentence {
+	if all := s.eachBefore(); all != nil {
+		return all
+	}
 	cut := s.cut()
 	if cut == 0 {
 		return []*sentence{s}
@@ -183,7 +192,10 @@ func (s *sentence) apart() []*sentence {
 		next++
 	}
 	first := newSentence(s.Source[:s.Tokens[cut].From], s.now, s.zone)
-	return append([]*sentence{first}, newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone).apart()...)
+	second := newSentence(s.Source[s.Tokens[next].From:], s.now, s.zone)
+	first.timers = s.timers || s.timed() > 1
+	second.timers = first.timers
+	return append([]*sentence{first}, second.apart()...)
 }
 
 // several reads sentences that stand together, and are not asked apart. The day
@@ -193,6 +205,9 @@ func several(parts []*sentence, before []group) (Phrase, error) {
 	var all []answer
 	before = append(before, trailing(parts)...)
 	for _, s := range parts {
+		if n := len(all); n > 0 && len(all[n-1].phrases) == 1 {
+			s.follow(all[n-1].phrases[0].At, before[len(before)-1])
+		}
 		p, err := s.one(before)
 		unsure, asked := errors.AsType[*Ambiguous](err)
 		switch {
@@ -201,6 +216,9 @@ func several(parts []*sentence, before []group) (Phrase, error) {
 		case err != nil:
 			return p, err
 		default:
+			if n := len(all); n > 0 && len(all[n-1].phrases) == 1 {
+				p.At = s.afterwards(p.At, all[n-1].phrases[0].At)
+			}
 			all = append(all, sole(p))
 		}
 		before = append(before, s.groups()...)
@@ -254,6 +272,14 @@ func (s *sentence) one(before []group) (Phrase, error) {
 	if n := len(before); n > 0 && chosen[0].names() == hasHour && before[n-1].names() == hasHour && before[n-1].leads(chosen[0]) {
 		chosen[0].pieces = append(pieces{{part: before[n-1].parts()[0], from: -1, to: -1}}, chosen[0].pieces...) // 早上八点吃药九点开会
 	}
+	if n := len(before); n > 0 && before[n-1].early(chosen[0]) {
+		chosen[0].pieces = slices.Clone(chosen[0].pieces) // flight at 6am, wake me at 3:30
+		for i, p := range chosen[0].pieces {
+			if p.clock != nil {
+				chosen[0].pieces[i].part = morning
+			}
+		}
+	}
 	for _, g := range slices.Backward(before) {
 		if g.names()&hasDay != 0 && (completes(chosen[0], g) || chosen[0].names() == hasHour) {
 			chosen[0].pieces = append(g.dayFor(chosen[0]), chosen[0].pieces...)
@@ -294,10 +320,10 @@ func (s *sentence) toldBefore(all []group) (kept, told []group) {
 	}
 	for _, g := range all {
 		switch {
-		case han && led != 0 && g.from >= to && (!g.bound() || g.shifts() && !s.ending(g.to)) && (led&hasHour != 0 || g.names()&^led == 0) && s.ofThing(to, g): // 三点提醒我跟老师说五点不去了
+		case han && led != 0 && g.from >= to && !s.comesToo(all[0], g) && (!g.bound() || g.shifts() && !s.ending(g.to)) && (led&hasHour != 0 || g.names()&^led == 0) && s.ofThing(to, g): // 三点提醒我跟老师说五点不去了
 		case own && g.to <= from && !g.bound() && (han || s.words(0, g.from) || s.words(g.to, from)):
 			told = append(told, g)
-		case !han || !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }):
+		case !han || !slices.ContainsFunc(all, full) || g.has(func(p piece) bool { return !p.vague && !p.asked }) || g.from >= to && g.has(func(p piece) bool { return p.asked }):
 			kept = append(kept, g)
 		default: // 等一下，明天三点提醒我
 			for i := g.from; i < g.to; i++ {
@@ -326,6 +352,9 @@ func (s *sentence) ofThing(from int, g group) bool {
 }
 
 func (s *sentence) clauseEnds(i int) bool {
+	if i >= len(s.Tokens) {
+		return true
+	}
 	t := s.Tokens[i]
 	if t.Text == "." && i > 0 && i+1 < len(s.Tokens) && s.Tokens[i+1].Gap {
 		return s.order[i+1] || len(s.Tokens[i-1].Text) > 4 // and not "dr. "

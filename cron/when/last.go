@@ -61,6 +61,8 @@ func ParseEnd(text string, now time.Time, zone *time.Location) (End, error) {
 		b := bag{now: s.now, zone: s.zone, shown: s.zone, source: s}
 		t, day, err := b.bound(l.pieces, l.kind == until)
 		switch {
+		case err == nil && l.kind == until && l.pieces.openMonth():
+			return End{}, untilWhichDay
 		case err != nil:
 			return End{}, err
 		case l.kind == since: // from friday on it does not come

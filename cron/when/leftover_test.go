@@ -14,9 +14,7 @@ func TestLeftOverWordsOfATimeAreAskedAbout(t *testing.T) {
 
 		"remind me 24 20:00 to sing", "remind me in 1 hour 30 to x", "remind me in one hour thirty to x",
 		"1小时30提醒我", "一小时三十后提醒我", "remind me tomorrow 9-11 meeting",
-		// from when, until when, except when
-
-		"remind me daily at 9am through december", "remind me every monday in december at 9am", "12月每天早上8点提醒我",
+		// not a day, but another
 
 		"not tomorrow but on friday at 5pm", "remind me on friday, not tomorrow, at 5pm to x", "不是明天，是周五下午5点提醒我", "remind me at 5pm, not monday",
 		// for how long

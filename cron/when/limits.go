@@ -120,14 +120,9 @@ func (b *bag) end(r *calendar.Rule, start time.Time) error {
 			}
 			end.Count, ends = l.count, ends+1
 		case except:
-			if l.week > 0 {
-				continue
-			}
-			t, _, err := b.bound(l.pieces, true)
-			if err != nil {
+			if err := b.leftOut(r, l); err != nil {
 				return err
 			}
-			r.ExceptDays = append(r.ExceptDays, calendar.On(t))
 		}
 	}
 	if ends > 1 {
@@ -138,6 +133,8 @@ func (b *bag) end(r *calendar.Rule, start time.Time) error {
 	}
 	return nil
 }
+
+var untilWhichDay = &Ambiguous{Question: Text{"Until which day? Please say it, as 24 December", "到哪一天为止？请说出日期，例如12月24日"}}
 
 // bound is the moment that bounds a repetition; day says that only a day was
 // said.
@@ -153,16 +150,17 @@ func (b *bag) bound(pieces []piece, last bool) (t time.Time, day bool, err error
 	}
 	day = len(other.clocks) == 0 && other.part == noPart && other.span == nil
 	if day && other.week == nil && len(other.days) == 1 {
-		switch d := &other.days[0]; {
-		case last:
-		case d.kind == onDate && d.date.Day == 0:
-			d.date.Day = 1 // from December on
-		case d.kind == monthDay && d.number == 0:
-			d.number = 1
+		if first, n := other.open(other.days[0]); n > 2 && last {
+			return first.Add(n-1).At(0, 0, 0, b.zone), true, nil // all of December
+		} else if n > 2 {
+			if today := calendar.On(b.now); first.Before(today) {
+				first = today
+			}
+			return first.At(0, 0, 0, b.zone), true, nil
 		}
 		dates, bad := other.dates(other.days[0])
 		if bad != nil || len(dates) == 0 {
-			return t, false, &Ambiguous{Question: Text{"Until which day? Please say it, as 24 December", "到哪一天为止？请说出日期，例如12月24日"}}
+			return t, false, untilWhichDay
 		}
 		on := dates[0]
 		if on.Before(calendar.On(b.now)) && len(dates) > 1 {
@@ -217,16 +215,21 @@ func (b *bag) onceAnHour() (answer, error) {
 // spacedRule is every so often with an end or a beginning.
 func (b *bag) spacedRule(every time.Duration) (answer, error) {
 	part := calendar.Every(every)
-	if l := b.limited(except); l != nil {
-		if l.week == 0 {
-			return ask("Every so often except then? Please say from when to when, as every hour from 9 to 17", "按间隔重复又有例外？请说从几点到几点，例如：从9点到17点每小时")
-		}
-		part.Byweekday = weekdays(allWeek &^ l.week)
-	}
 	other := *b
+	other.limits = slices.Clone(b.limits)
+	for i := range other.limits {
+		l := &other.limits[i]
+		if l.week > 0 {
+			part.Byweekday = weekdays(allWeek &^ l.week)
+		}
+		if l.free {
+			part.Days = calendar.OpenDays
+		}
+		l.week, l.free = 0, false
+	}
 	if b.limited(since) == nil { // counts from now, and the first comes after one interval
 		at := b.now.Add(every)
-		other.limits = append(slices.Clone(b.limits), limit{kind: since, pieces: []piece{{whole: &Phrase{At: at}}}})
+		other.limits = append(other.limits, limit{kind: since, pieces: []piece{{whole: &Phrase{At: at}}}})
 		for i, l := range other.limits {
 			if l.kind == lasting {
 				end := l.span.After(b.now)
@@ -325,4 +328,21 @@ func (b *bag) hourly() (answer, error) {
 	}
 	return ask("Every so often on these days: from which hour to which? For example: every hour from 9 to 17 on weekdays",
 		"在这些日子按间隔重复：从几点到几点？例如：工作日从9点到17点每小时")
+}
+
+// untilMonth says that the end is a month of which no day is named.
+func (l limit) untilMonth() bool {
+	return l.kind == until && !l.start.openMonth() && l.pieces.openMonth()
+}
+
+// untilEither are the ends of "until march": the day before it, and its last one.
+func (l limit) untilEither() []limit {
+	begins := *l.pieces[0].day
+	ends := begins
+	begins.early, begins.number, ends.number = 1, 1, lastDay
+	if begins.kind == onDate {
+		begins.number, ends.number = 0, 0
+		begins.date.Day, ends.date.Day = 1, calendar.Date{Year: 2027, Month: ends.date.Month, Day: 1}.Last()
+	}
+	return []limit{{kind: until, start: l.start, pieces: pieces{onDay(begins)}}, {kind: until, start: l.start, pieces: pieces{onDay(ends)}}}
 }

@@ -24,7 +24,12 @@ func Moved(text string, old Phrase, next, now time.Time) (Phrase, error) {
 	if err := g.failed(); err != nil {
 		return Phrase{}, err
 	}
-	g.pieces = slices.DeleteFunc(slices.Clone(g.pieces), func(p piece) bool { return p.clock != nil && p.clock.now }) // 改到明天同一时间
+	g.pieces = slices.DeleteFunc(slices.Clone(g.pieces), func(p piece) bool { return p.clock != nil && p.clock.now && p.day == nil }) // 改到明天同一时间
+	for i, p := range g.pieces {
+		if p.clock != nil && p.clock.now {
+			g.pieces[i].clock = nil // tomorrow same time
+		}
+	}
 	names := g.names()
 	for _, p := range g.pieces {
 		if p.repeat != nil {
@@ -104,25 +109,23 @@ func rehoured(s *sentence, g group, old Phrase, next time.Time) (Phrase, error) 
 	on := piece{day: &day{kind: onDate, n: coming, date: calendar.On(s.now).Add(1)}}
 	p, err := s.finish([]group{{pieces: append(pieces{on}, s.nearHour(g.pieces, next)...), from: g.from, to: g.to}}, "")
 	if unsure, ok := errors.AsType[*Ambiguous](err); ok {
-		for i := range unsure.Choices {
-			unsure.Choices[i] = old.at(unsure.Choices[i].At)
+		for i, c := range unsure.Choices {
+			unsure.Choices[i] = old.at(c.All())
 		}
 		return Phrase{}, unsure
 	}
 	if err != nil {
 		return p, err
 	}
-	if len(p.And) > 0 {
-		return Phrase{}, invalid("one hour, please")
-	}
-	return old.at(p.At), nil
+	return old.at(p.All()), nil
 }
 
-// at is the repetition at the hour of t.
-func (p Phrase) at(t time.Time) Phrase {
-	t = t.In(located(p.Zone))
+// at is the repetition at other hours.
+func (p Phrase) at(hours []Phrase) Phrase {
+	zone := located(p.Zone)
+	t := hours[0].At.In(zone)
 	p.Rest, p.From, p.To, p.And = "", 0, 0, nil
-	if p.Cron != "" {
+	if p.Cron != "" && len(hours) == 1 {
 		fields := strings.Fields(p.Cron)
 		if len(fields) == 6 {
 			fields = fields[1:]
@@ -131,17 +134,23 @@ func (p Phrase) at(t time.Time) Phrase {
 		return p
 	}
 	r, err := calendar.ParseRule(p.Rule)
+	if c, failed := ParseCron(p.Cron); failed == nil {
+		r, err = &calendar.Rule{Start: calendar.Wall(t.AddDate(0, 0, -1)), Parts: c.Parts()}, nil
+	}
 	if err != nil {
 		return p
 	}
 	all := r.Parts
 	r.Parts = nil
 	for _, part := range all {
-		part.Byhour, part.Byminute, part.Bysecond = []int{t.Hour()}, []int{t.Minute()}, []int{t.Second()}
-		if !slices.ContainsFunc(r.Parts, func(o calendar.Part) bool { return o.String() == part.String() }) {
-			r.Parts = append(r.Parts, part)
+		for _, one := range hours {
+			t = one.At.In(zone)
+			part.Byhour, part.Byminute, part.Bysecond = []int{t.Hour()}, []int{t.Minute()}, []int{t.Second()}
+			if !slices.ContainsFunc(r.Parts, func(o calendar.Part) bool { return o.String() == part.String() }) {
+				r.Parts = append(r.Parts, part)
+			}
 		}
 	}
-	p.Rule = r.String()
+	p.Cron, p.Rule = "", r.String()
 	return p
 }

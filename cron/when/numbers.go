@@ -88,7 +88,7 @@ func year(t *grammar.Text, i int) (any, int) {
 
 func hour(t *grammar.Text, i int) (any, int) {
 	v, j := number(t, i)
-	if n, _ := v.(int); j == 0 || n > 24 && !t.Is(i+1, "点") || n > 12 && t.Num(i) < 0 || t.Num(i) >= 0 && len(t.Tokens[i].Text) > 2 {
+	if n, _ := v.(int); j == 0 || i > 0 && t.At("numbered", i-1) == i && t.At("ampm", j) == 0 && !t.Is(j, ":", ".") || n > 24 && !t.Is(i+1, "点") || n > 12 && t.Num(i) < 0 || t.Num(i) >= 0 && len(t.Tokens[i].Text) > 2 {
 		return nil, 0
 	}
 	return v, j

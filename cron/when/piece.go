@@ -26,6 +26,7 @@ type piece struct {
 	unsure *zones  // one of several
 	offset bool    // the zone is only an offset: it tells the moment, not where people live
 	whole  *Phrase // a cron expression: nothing else may stand with it
+	later  bool    // the span counts from what was told before
 	vague  bool    // the hour, or all, is chosen for the person
 	nag    bool    // until it is done
 	err    error   // it looks like a time and is none
@@ -180,6 +181,7 @@ type repeat struct {
 	loose   bool // or once on each of its days
 	span    Span
 	kept    calendar.Days // once the zone is known
+	out     uint8         // days of the week that are left out of working days
 	holiday string        // of a yearly one
 	early   int           // so many days before
 }
@@ -187,10 +189,13 @@ type repeat struct {
 // limit bounds what repeats, or leaves something out.
 type limit struct {
 	kind   limitKind
-	pieces pieces // the time that is the bound; of a window the end
-	start  pieces // of a window
-	week   uint8  // of an except
-	span   Span   // of a lasting
+	pieces pieces   // the time that is the bound; of a window the end
+	start  pieces   // of a window
+	week   uint8    // of an except
+	spare  []pieces // of an except: days, or from one to another
+	loose  bool     // of one month, which may be a day of it
+	free   bool     // an except of public holidays
+	span   Span     // of a lasting
 	count  int
 }
 

@@ -13,7 +13,11 @@ var partHours = map[part][2]int{dawn: {0, 7}, morning: {0, 12}, noon: {11, 14}, 
 // open range; false when it names none.
 func Range(text string, now time.Time, zone *time.Location) (from, to time.Time, ok bool) {
 	s := newSentence(text, now, zone)
-	for _, g := range s.groups() {
+	all := s.groups()
+	if v, _ := s.Match("time", 0); len(all) == 0 && v != nil { // a month alone
+		all = append(all, v.(group))
+	}
+	for _, g := range all {
 		var limits pieces
 		for _, p := range g.pieces {
 			if p.limit != nil && p.limit.kind == until && p.limit.start != nil {
@@ -51,6 +55,25 @@ func Range(text string, now time.Time, zone *time.Location) (from, to time.Time,
 		return from, to, true
 	}
 	return from, to, false
+}
+
+// Days are the days that a text lists, "tomorrow and saturday", 周四周五; none of a
+// range.
+func Days(text string, now time.Time, zone *time.Location) (all []time.Time) {
+	s := newSentence(text, now, zone)
+	for _, g := range s.groups() {
+		b, err := s.newBag(g.pieces)
+		if err != nil || g.has(func(p piece) bool { return p.limit != nil }) {
+			return nil
+		}
+		for _, d := range b.days {
+			first, n := b.firstDays(d)
+			for k := range n {
+				all = append(all, first.Add(k).At(0, 0, 0, b.zone))
+			}
+		}
+	}
+	return all
 }
 
 // PartOfDay says that a text names a day and a part of it, but no hour: 明早, 周五下午.

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"maps"
 	"math/bits"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 func readers() map[string]grammar.Reader {
 	type text = *grammar.Text
 	const english, numerals = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
-	return map[string]grammar.Reader{
+	all := map[string]grammar.Reader{
 		"digits":         {Read: digits, At: grammar.Digits},
 		"four-digits":    {Read: long(4), At: grammar.Digits},
 		"minute-digits":  {Read: within(0, 59, long(2)), At: grammar.Digits},
@@ -47,24 +48,36 @@ func readers() map[string]grammar.Reader {
 		"zone-word":      {Read: zoneWord, At: grammar.Letters},
 		"utc-offset":     {Read: utcOffset, At: grammar.Marks},
 		"offset":         {Read: offset, At: grammar.Letters | grammar.Marks},
+	}
+	maps.Copy(all, listReaders())
+	return all
+}
 
-		"terms":           {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
-		"cn-length":       {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加") }, Like: "长"},
-		"shared":          {Read: sharedUnit, At: english | numerals},
-		"weekdays":        {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
-		"plural-weekdays": {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
-		"weekday-range":   {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},
-		"weekday-row":     {Read: weekdayRow, Like: "weekday"},
-		"short-weekday":   {Read: shortWeekday, Like: "weekday"},
-		"周几s":             {Read: weekdayReader("周几", "zh-list", false), Like: "周几"},
-		"几到几":             {Read: weekdayReader("周几", "zh-list", true), Like: "周几"},
-		"周几-row":          {Read: weekdaysInARow, Like: "周几"},
-		"time":            {Read: bound, At: english, Like: "point"},
-		"before-timer":    {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
-		"run":             {Read: runTime},
-		"when":            {Read: wholeTime},
-		"我":               {Read: me, Like: "我字"},
-		"moment":          {Read: plainTime},
+// listReaders read several things of a kind, and whole times.
+func listReaders() map[string]grammar.Reader {
+	type text = *grammar.Text
+	const english, numerals = grammar.Digits | grammar.Spoken, grammar.Digits | grammar.Numerals
+	return map[string]grammar.Reader{
+		"terms":            {Read: func(t text, i int) (any, int) { return terms(t, i, "term", ",", "and", "&", ", and") }, Like: "term"},
+		"cn-length":        {Read: func(t text, i int) (any, int) { return terms(t, i, "长", "零", "又", "加") }, Like: "长"},
+		"shared":           {Read: sharedUnit, At: english | numerals},
+		"weekdays":         {Read: weekdayReader("weekday", "list-and", false), Like: "weekday"},
+		"plural-weekdays":  {Read: weekdayReader("plural-weekday", "list-and", false), Like: "plural-weekday"},
+		"weekday-range":    {Read: weekdayReader("weekday", "list-and", true), Like: "weekday"},
+		"weekday-row":      {Read: weekdayRow, Like: "weekday"},
+		"short-weekday":    {Read: shortWeekday, Like: "weekday"},
+		"周几s":              {Read: weekdayReader("周几", "zh-list", false), Like: "周几"},
+		"几到几":              {Read: weekdayReader("周几", "zh-list", true), Like: "周几"},
+		"周几-row":           {Read: weekdaysInARow, Like: "周几"},
+		"time":             {Read: bound, At: english, Like: "point"},
+		"before-timer":     {Read: beforeTimer, At: grammar.Letters | grammar.Spoken},
+		"excepted-list":    {Read: exceptedList("excepted", "list-and")},
+		"excepted-kinds":   {Read: exceptedList("excepted-kind", "list-and")},
+		"zh-excepted-list": {Read: exceptedList("zh-excepted", "zh-list")},
+		"run":              {Read: runTime},
+		"when":             {Read: wholeTime},
+		"我":                {Read: me, Like: "我字"},
+		"moment":           {Read: plainTime},
 	}
 }
 
@@ -188,7 +201,7 @@ func shortWeekday(t *grammar.Text, i int) (any, int) {
 		return nil, 0
 	}
 	k := t.Skip(t.Skip(j, "."), ",")
-	if t.Num(k) >= 0 || t.At("list-and", j) > 0 && t.At("weekday", t.At("list-and", j)) > 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and", "n", "&", "to") || t.Is(i-1, "on", "next", "this", "by", "every", "and") || len(t.Tokens) == 1 {
+	if t.Num(k) >= 0 || t.At("list-and", j) > 0 && t.At("weekday", t.At("list-and", j)) > 0 || t.At("month", k) > 0 || t.At("weak-part", k) > 0 || t.Is(k, "at", "@", "noon", "and", "n", "&", "to") || t.Is(i-1, "on", "next", "this", "by", "every", "and", "n", "&") || len(t.Tokens) == 1 {
 		return v, j
 	}
 	return nil, 0

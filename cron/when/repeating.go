@@ -10,6 +10,14 @@ import (
 
 // repeating is a time that comes again.
 func (b *bag) repeating() (answer, error) {
+	if l := b.limited(except); l != nil && l.free && !b.inChina() {
+		l.free = false
+		if a, err := b.repeating(); err == nil {
+			a.question = Text{"I know the public holidays of China only, by the zone of the chat. Without leaving holidays out?", "我只知道中国的法定节假日（看会话的时区）。不排除节假日，这样可以吗？"}
+			a.open = true
+			return a, nil
+		}
+	}
 	b.leaveOut()
 	b.within()
 	r := b.repeat
@@ -138,6 +146,9 @@ func (b *bag) repeatDays() ([]repeat, answer, error) {
 		if r.rest {
 			d.kept = calendar.RestDays
 		}
+		if r.out > 0 {
+			d.week = allWeek &^ r.out
+		}
 	} else if r.days && r.freq == monthly {
 		d.kept, d.week = "", workdays
 	}
@@ -166,22 +177,6 @@ func (b *bag) repeatDays() ([]repeat, answer, error) {
 	}
 	all, err := d.lacking()
 	return all, answer{}, err
-}
-
-// leaveOut takes the days of the week that are excepted out of those on which
-// it repeats.
-func (b *bag) leaveOut() {
-	l := b.limited(except)
-	if l == nil || l.week == 0 || b.repeat.freq != daily && b.repeat.freq != weekly {
-		return
-	}
-	r := *b.repeat
-	if r.freq == daily || r.week == 0 {
-		r.freq, r.week = weekly, allWeek
-	}
-	r.week &^= l.week
-	b.repeat = &r
-	b.limits = slices.DeleteFunc(slices.Clone(b.limits), func(l limit) bool { return l.kind == except && l.week > 0 })
 }
 
 // begin takes the day of a week, month or year that is not said from the day on
@@ -287,6 +282,24 @@ func (b *bag) spacedApart(hours bool) (answer, error) {
 		all = append(all, p)
 	}
 	return ask("Which one do you mean?", "是哪一种？", all...)
+}
+
+// everySo takes so many times at the end for those of every day, where no hour is
+// said: 每天提醒我运动三次.
+func (s *sentence) everySo(g group) {
+	last := len(s.Tokens)
+	for k := last - 1; k >= max(0, last-4); k-- {
+		if s.silent(k) && k == last-1 || s.At("particle", k) == last {
+			last = k
+		}
+	}
+	for i, p := range g.pieces {
+		if n, end := s.Match("often-zh", max(last-2, 0)); g.names()&hasHour == 0 && p.repeat != nil && p.repeat.freq == daily && end == last && last-2 >= g.to && n.(int) > 1 {
+			often := *p.repeat
+			often.often = n.(int)
+			g.pieces[i].repeat = &often
+		}
+	}
 }
 
 // often asks for the hours of "three times a day".

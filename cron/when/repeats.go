@@ -10,7 +10,13 @@ import (
 
 var repeatActions = map[string]grammar.Action{
 	"repeat": repeatOf,
-	"spaced": func(a grammar.Args) any { return spacing(span(a)) },
+	"spaced": func(a grammar.Args) any {
+		p := spacing(span(a))
+		if a.Word(2) == "part" {
+			p.part = partOf(a.Arg(3))
+		}
+		return p
+	},
 	"apart": func(a grammar.Args) any { // 每隔两天: every two days, or with two days between
 		n := a.Num(0, 1)
 		if n <= 1 && a.Word(1) == "day" {
@@ -150,8 +156,8 @@ func spacing(s Span) piece {
 var limitActions = map[string]grammar.Action{
 	"until": func(a grammar.Args) any { return limited(limit{kind: until, pieces: a.Arg(0).(group).pieces}) },
 	"since": func(a grammar.Args) any {
-		if a.T.At("not-behind", a.To) > 0 {
-			return nil // 明天起床
+		if a.T.At("not-behind", a.To) > 0 || a.T.Is(a.To-1, "起") && !a.T.Is(a.From, "从", "自", "打") && a.Arg(0).(group).names()&hasHour != 0 && a.T.At("zh-repeat", a.To) == 0 {
+			return nil // 明天起床, 明天五点起
 		}
 		return limited(limit{kind: since, pieces: a.Arg(0).(group).pieces})
 	},
@@ -207,7 +213,25 @@ var limitActions = map[string]grammar.Action{
 		from := clock{hour: n, from: a.From, to: a.From + 1, style: to.clock.style}
 		return limited(limit{kind: window, start: pieces{{clock: &from, part: to.part}}, pieces: pieces{to}})
 	},
-	"except": func(a grammar.Args) any { return limited(limit{kind: except, week: weekOf(a, 0)}) },
+	"except": func(a grammar.Args) any {
+		if a.Word(0) == "holidays" {
+			return limited(limit{kind: except, free: true})
+		}
+		return limited(limit{kind: except, week: weekOf(a, 0)})
+	},
+	"excepted": func(a grammar.Args) any { // 周三不用, and nothing behind
+		if p := a.Arg(0).(piece); p.limit != nil && p.limit.week == 0 && a.T.First(0, len(a.T.Tokens), "repeat", "zh-repeat") < 0 || a.To < len(a.T.Tokens) && a.T.Tokens[a.To].Kind != grammar.Mark && a.T.At("particle", a.To) == 0 && !a.T.Tokens[a.To].Gap && a.T.At("zh-list", a.To) == 0 {
+			return nil
+		}
+		return a.Arg(0)
+	},
+	"whole": func(a grammar.Args) any { // in december, 整个12月
+		p := a.Arg(0).(piece)
+		if a.Word(1) == "led" && a.T.At("zh-repeat", a.To) == 0 {
+			return nil
+		}
+		return limited(limit{kind: until, start: pieces{p}, pieces: pieces{p}, loose: a.Word(1) != ""})
+	},
 	"from-now-on": func(a grammar.Args) any { // 九点那个以后都不用响了
 		if a.T.Is(a.From-1, "个", "条") && a.From > 2 {
 			return nil
@@ -222,10 +246,14 @@ var limitActions = map[string]grammar.Action{
 	},
 	"except-time": func(a grammar.Args) any {
 		g := a.Arg(0).(group)
-		if g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {
+		if (pieces{g.pieces[0]}).names()&hasDay == 0 || g.names()&hasHour != 0 && g.has(func(p piece) bool { return p.day != nil && p.day.kind == weekday }) {
 			return nil // every weekday except friday, at 8am
 		}
-		return limited(limit{kind: except, pieces: g.pieces})
+		if last, ok := a.Arg(1).(group); ok {
+			p := limited(limit{start: g.pieces, pieces: following(g.pieces, last.pieces)})
+			return limited(limit{kind: except, spare: []pieces{{p}}})
+		}
+		return limited(limit{kind: except, spare: []pieces{g.pieces}})
 	},
 	"rest-of": func(a grammar.Args) any { // for the rest of the day, or up to its last one
 		end := a.Arg(0).(piece)

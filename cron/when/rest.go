@@ -27,11 +27,17 @@ func (s *sentence) rest(chosen []group) string {
 				return s.between(k, all, chosen)
 			}
 		}
-		if text := s.between(0, g.from, chosen); text != "" {
+		if text := cmp.Or(s.between(max(asked, 0), g.from, chosen), s.between(0, g.from, chosen)); text != "" {
 			return text
 		}
 	}
 	text := s.between(max(asked, 0), all, chosen)
+	if own := strings.TrimPrefix(strings.TrimPrefix(text, "my "), "our "); slices.ContainsFunc(chosen, group.shifts) && lettered(own) {
+		text = own // before my 2pm interview
+	}
+	if asked > 0 && text != "" && !lettered(text) {
+		text = joined(s.between(0, asked, chosen), text)
+	}
 	if asked > 0 && text != "" && theGrammar().Read(text).At("pronoun", 0) > 0 {
 		text = cmp.Or(s.between(0, asked, chosen), text)
 	}
@@ -94,6 +100,9 @@ func (s *sentence) between(i, end int, chosen []group) string {
 		more := s.trim(i, j)
 		if lettered(more) && !lettered(text) {
 			text = "" // 🎂
+		}
+		if lettered(more) && more == text {
+			more = "" // 考试前一天提醒我，考试12月10号
 		}
 		if lettered(more) || text == "" {
 			text = joined(text, more)
@@ -204,7 +213,7 @@ func (s *sentence) tail(i, j int) int {
 	for cutting := end || s.ending(j) || s.clauseBegins(j); cutting; {
 		cutting = false
 		for k := i + 1; k < j; k++ {
-			if s.closes(k, j) || k == j-1 && (s.oneOf(k, ".。!~…,") || polite && s.Is(k, "?", "吗") && s.polite()) {
+			if s.closes(k, j) || k == j-1 && (s.oneOf(k, ".。!~…,") || polite && s.Is(k, "?", "吗", "不", "么") && s.polite()) {
 				j, cutting = k, true
 				break
 			}
@@ -213,14 +222,17 @@ func (s *sentence) tail(i, j int) int {
 	for ; i < j; j-- {
 		t := s.Tokens[j-1]
 		switch {
+		case s.At("particle-verb", j-2) == j && j-2 >= i:
+			return j
 		case t.Kind == grammar.Mark && s.unpaired(i, j-1):
 		case s.order[j-1] && !(s.At("opening", j-1) == j && j-2 >= i && s.Tokens[j-2].Kind == grammar.Word && !s.order[j-2]):
-		case s.oneOf(j-1, ",;:、-–—"):
-		case !end && s.Is(j-1, "is", "are", "starts", "begins") && s.firstAsk() >= j: // my flight is at six, remind me
+		case s.oneOf(j-1, ",;:、-–—"), !end && s.Is(j-1, "it") && j-2 > i && s.mark(j-2):
+		case !end && s.Is(j-1, "is", "are", "starts", "begins") && (s.firstAsk() >= j || s.First(0, len(s.Tokens), "shift") >= 0): // my flight is at six, remind me
 		case !end && s.At("on", j)+s.At("at", j) > 0 && s.Tokens[j-1].Kind == grammar.Word && !s.Is(j-1, "and", "then"): // turn the lights on at six
 			return j
 		case !end && s.Is(j-1, "at", "on", "by", "from", "in", "and", "then", "for", "在", "于", "和", "每", "到", "就", "是", "the"):
 		case j-1 > i && t.Kind == grammar.Mark && strings.ContainsFunc(t.Text, func(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf) }): // 🥛
+		case s.At("limit", j) > 0 && s.oneOf(j-1, ".!"): // swim. Not on Sundays
 		case end && (s.oneOf(j-1, ".。!~…") || polite && s.Is(j-1, "?")):
 		default:
 			return j
@@ -231,7 +243,10 @@ func (s *sentence) tail(i, j int) int {
 
 // polite says that the sentence is a question that asks for something.
 func (s *sentence) polite() bool {
-	return s.Any(0, "can", "could", "would", "will", "能", "你能", "可以", "可不可以", "请问") > 0 || s.At("polite", 0) > 0 || s.At("zh-polite", 0) > 0
+	if _, to := s.askingClause(); strings.ContainsAny(s.Cut(0, to), "能可") { // 你八点能提醒我吃药吗
+		return true
+	}
+	return s.Any(0, "can", "could", "would", "will", "请问") > 0 || s.At("polite", 0) > 0 || s.At("zh-polite", 0) > 0
 }
 
 // text is the piece as it was written, with its end when the sentence is longer

@@ -55,12 +55,8 @@ func ruleWords(text string) Text {
 	case len(r.Extra) > 0:
 		words = Text{"%s and on %s", "%s以及%s"}.with(words, extra)
 	}
-	if days := r.ExceptDays; len(days)+len(r.Except) > 0 {
-		except := slices.Clone(r.Except)
-		for _, d := range days {
-			except = append(except, d.At(23, 59, 59, time.UTC))
-		}
-		words = Text{"%s, except on %s", "%s，除了%s"}.with(words, listOf(except, dateWords))
+	if len(r.ExceptDays)+len(r.Except) > 0 {
+		words = Text{"%s, except on %s", "%s，除了%s"}.with(words, leftOutWords(r))
 	}
 	first := r.Parts[0]
 	switch {
@@ -187,7 +183,7 @@ func partDays(p calendar.Part) (Text, bool) {
 		return Text{"every year on %s", "每年%s"}.with(Text{festival(p.Holiday), cmp.Or(named("chinese.txt", p.Holiday, true), p.Holiday)}), p.Interval <= 1
 	case len(p.Byyearday)+len(p.Byweekno) > 0 || len(days) > maxUneven || len(p.Bysetpos) > 1 || plain && len(p.Bysetpos) > 0 && p.Days == calendar.AllDays || !plain && len(days) > 0 || len(days) > 0 && slices.Min(days) < -1 || len(p.Bysetpos) == 1 && p.Bysetpos[0] < -1:
 		return Text{}, false
-	case p.Freq < calendar.Daily && p.Freq != calendar.Weekly && len(days) == 0 && plain && p.Days == calendar.AllDays, p.Freq >= calendar.Hourly && (len(p.Byhour) > 0 || len(p.Byminute) > 1 || len(p.Bysecond) > 1 || len(p.Byminute) == 1 && p.Interval > 1 || len(days)+len(p.Bymonth) > 0):
+	case p.Freq < calendar.Daily && p.Freq != calendar.Weekly && len(days) == 0 && plain && p.Days == calendar.AllDays, p.Freq >= calendar.Hourly && (len(p.Byhour) > 0 || len(p.Byminute) > 1 || len(p.Bysecond) > 1 || len(p.Byminute) == 1 && (p.Interval > 1 || p.Freq > calendar.Hourly) || len(days)+len(p.Bymonth) > 0):
 		return Text{}, false
 	case p.Freq >= calendar.Weekly && len(p.Bymonth) > 0 || p.Freq == calendar.Yearly && p.Interval > 1 && len(p.Bymonth) != 1 || p.Freq == calendar.Yearly && !plain && len(p.Bymonth) == 0:
 		return Text{}, false
@@ -198,6 +194,8 @@ func partDays(p calendar.Part) (Text, bool) {
 		return Text{"on the %s of every lunar month", "每月农历%s"}.with(listOf(days, lunarDayWords)), p.Freq == calendar.Monthly && len(p.Bymonth) == 0
 	case p.Days == calendar.WorkDays && p.Freq == calendar.Monthly:
 		return Text{"on the %s working day of every month", "每月%s个工作日"}.with(nthWords(firstOf(p.Bysetpos))), p.Interval <= 1
+	case p.Days == calendar.OpenDays || p.Days == calendar.WorkDays && len(p.Byweekday) > 0 && len(p.Bysetpos) == 0 && (len(p.Byweekday) > 5 || !slices.ContainsFunc(p.Byweekday, func(d calendar.Weekday) bool { return d.Day() > 4 })):
+		return openDays(p)
 	case p.Days != calendar.AllDays && !plain:
 		kind := map[calendar.Days]Text{calendar.WorkDays: {"a working day", "工作日"}, calendar.RestDays: {"a day off", "休息日"}}[p.Days]
 		return Text{"every %s that is %s", "每个是%[2]s的%[1]s"}.with(listOf(p.Byweekday, weekdayWords), kind), p.Freq == calendar.Daily && p.Interval <= 1
@@ -227,7 +225,7 @@ func solarDays(p calendar.Part) Text {
 		every, p.Freq, p.Bymonth = Text{"every quarter", "每季度"}, calendar.Monthly, nil
 	}
 	week := listOf(p.Byweekday, weekdayWords)
-	rest := listOf(slices.DeleteFunc(slices.Clone(calendar.Week[:]), func(d calendar.Weekday) bool { return slices.Contains(p.Byweekday, d) }), weekdayWords)
+	rest := listOf(without(p.Byweekday), weekdayWords)
 	switch {
 	case p.Freq >= calendar.Hourly && len(p.Byweekday) > 0:
 		return Text{"%s except on %s", "除了%[2]s%[1]s"}.with(every, rest)
@@ -261,6 +259,8 @@ func solarDays(p calendar.Part) Text {
 		return Text{"every year on the %s of %s", "每年%[2]s%[1]s"}.with(days, months)
 	case len(p.Bymonthday) > 0 && slices.Max(p.Bymonthday) > 28 && p.Interval <= 1 && !quarter:
 		return Text{"on the %s of every month that has one", "有%[1]s的月份每月%[1]s"}.with(days)
+	case len(p.Bymonthday) > 0 && slices.Max(p.Bymonthday) > 28 && p.Freq == calendar.Monthly && !quarter:
+		return Text{"on the %s of %s that have one", "有%[1]s的月份%[2]s%[1]s"}.with(days, every)
 	case len(p.Bymonthday) > 0:
 		return Text{"on the %s of %s", "%[2]s%[1]s"}.with(days, every)
 	}

@@ -36,7 +36,8 @@ type sentence struct {
 	zone  *time.Location
 	order []bool // tokens that say "remind me", "please", 提醒我
 
-	told    int // where the clause that asks begins behind another, with no mark between
+	timers  bool // it is one of several things, each with a length: 鸡蛋10分钟
+	told    int  // where the clause that asks begins behind another, with no mark between
 	grouped bool
 	all     []group
 }
@@ -82,8 +83,8 @@ func (s *sentence) run(i int) (group, bool) {
 			if at = s.At("joiner", at); at == 0 || at > j+4 || g.pieces[len(g.pieces)-1].vague && s.Is(j, ",") {
 				break
 			}
-			if p, next = s.piece(g, at); next > 0 && p.clock != nil && s.Is(j, "for") && g.has(piece.isHour) {
-				next = 0 // wake me at 6 for the 8:05 ferry
+			if p, next = s.piece(g, at); next > 0 && g.has(piece.isHour) && (p.clock != nil && s.Is(j, "for") || p.repeat != nil && s.Is(j, ":") && !s.ending(next)) {
+				next = 0 // wake me at 6 for the 8:05 ferry; 3pm: weekly report
 			}
 			if next > 0 {
 				p.listed = s.At("and", j) > 0 && !(s.Is(j, ",") && s.At("and", j) == j+1) || p.span != nil && g.pieces[len(g.pieces)-1].span != nil
@@ -137,7 +138,7 @@ func (s *sentence) piece(g group, i int) (piece, int) {
 		p.shift, p.span, p.bare = &back, nil, false
 	}
 	if first {
-		listed := p.span != nil && (s.takenBack(i) >= 0 || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next)) && s.asksFor("timer-noun"))
+		listed := p.span != nil && p.bare && (s.At("list-and", i-1) == i && s.Is(next, "for") || (s.timers || s.timed() > 1) && s.clauseEnds(next)) || p.span != nil && (s.takenBack(i) >= 0 || (s.At("list-and", i-1) == i || s.At("another-for", i-3) == i || s.ending(next) || s.clauseEnds(next)) && s.asksFor("timer-noun"))
 		counted := s.At("zh-timer-noun", s.Skip(next, "的")) > 0 || s.At("zh-ask", next) > 0 && s.ending(s.At("zh-ask", next)) // 蒸鱼十分钟叫我
 		if p.weak || p.bare && !s.beginning(i) && !listed && !counted || p.offset {
 			return piece{}, 0
@@ -223,7 +224,8 @@ func (s *sentence) number(g group, i int) (piece, int) {
 		return v.(piece), j
 	}
 	more := s.At("and", i+1) > 0 && s.Num(i+2) >= 0 && s.Num(i+2) <= 24
-	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more {
+	does := s.At("to-do", i+1) > 0 && (s.At("noun-before", i+2) > 0 || s.Is(i+2, "up", "off", "out", "back")) // tomorrow 6 pick up the parcel
+	if i+1 < len(s.Tokens) && !s.Is(i+1, "to", ",") && !s.order[i+1] && !more && !does {
 		return piece{}, 0
 	}
 	return written(s.Text, i, n).checked(), i + 1

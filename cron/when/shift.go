@@ -31,7 +31,7 @@ func askHowOften() (answer, error) {
 // days says that the limit is of so many days, or from a day to another: alone
 // it means every day.
 func (l limit) days() bool {
-	return l.kind == lasting && l.span.calendar() || l.kind == until && l.start != nil
+	return l.kind == lasting && l.span.calendar() || l.kind == until && l.start != nil && !l.loose
 }
 
 // after is a span from now. With an hour it names the day.
@@ -159,6 +159,22 @@ func (g *group) nag() time.Duration {
 		return every.Exact
 	}
 	return 5 * time.Minute
+}
+
+// ownHour leaves the hour of an event out where days before it have one of their own:
+// 考试12月8号早上8点 提前一天晚上9点.
+func (all pieces) ownHour() pieces {
+	for i, p := range all {
+		if p.shift == nil || p.shift.Days == 0 || !all[:i].has(piece.isHour) || !all[i+1:].has(piece.isHour) {
+			continue
+		}
+		all = slices.Clone(all)
+		for k := range i {
+			all[k] = all[k].unhoured()
+		}
+		break
+	}
+	return all
 }
 
 // ahead are the readings of a time by which something has to be done: 周五之前,

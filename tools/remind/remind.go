@@ -60,7 +60,7 @@ type Options struct {
 }
 
 type cronIn struct {
-	Action       string `json:"action" jsonschema:"What to do." rule:"enum=add|list|update|remove|pause|resume|skip|snooze|done|undo|run"`
+	Action       string `json:"action" jsonschema:"What to do." rule:"enum=add|list|update|remove|pause|resume|skip|snooze|done|undo|run|stopwatch"`
 	JobID        string `json:"job_id,omitempty" jsonschema:"Which one: its number in the list, or words of its text; several as 1, 3; all for remove, pause and resume. Not for add, list and undo; snooze and done without it mean the one that rang." rule:"maxlen=200"`
 	Message      string `json:"message,omitempty" jsonschema:"What to say then (mode agent: what to do), without the time. For add, and for update when it changes."`
 	Name         string `json:"name,omitempty" jsonschema:"A short name for the list."`
@@ -202,6 +202,12 @@ func (a asking) answer(ctx context.Context) (desk.Said, error) {
 		return a.update(ctx)
 	case "snooze":
 		return a.snooze(ctx)
+	case "stopwatch":
+		do := strings.ToLower(strings.TrimSpace(a.in.Message))
+		if !slices.Contains([]string{"", "start", "stop", "restart", "show"}, do) {
+			return desk.Said{}, tools.Errorf(tools.InvalidArgs, "message is what to do with the stopwatch: start, stop, restart or show")
+		}
+		return a.desk.Do(ctx, a.who, intent.Intent{Kind: intent.Query, What: intent.AskWatch, Watch: do}, a.message(ctx, ""))
 	}
 	ref, err := a.ref(ctx, a.in.Action == "undo" || a.in.Action == "done")
 	if err != nil {
