@@ -132,8 +132,7 @@ func terms(t *grammar.Text, i int, category string, between ...string) (any, int
 func weekdayReader(category, joiner string, ranges bool) reading {
 	return func(t *grammar.Text, i int) (any, int) {
 		week, ranged, next := weekdayList(t, i, category, joiner)
-		days := bits.OnesCount8(week)
-		if ranges && !ranged && !(category == "周几" && days > 1 && next == i+days) {
+		if ranges && !ranged && !(category == "周几" && t.At("周几-row", i) == next) {
 			return nil, 0
 		}
 		return found(week, next)

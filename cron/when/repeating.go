@@ -293,8 +293,12 @@ func (s *sentence) everySo(g group) {
 			last = k
 		}
 	}
+	n, end := s.Match("often-zh", last-2)
+	if end == 0 || end != last || last-2 < g.to || n.(int) < 2 || g.names()&hasHour != 0 {
+		return
+	}
 	for i, p := range g.pieces {
-		if n, end := s.Match("often-zh", max(last-2, 0)); g.names()&hasHour == 0 && p.repeat != nil && p.repeat.freq == daily && end == last && last-2 >= g.to && n.(int) > 1 {
+		if p.repeat != nil && p.repeat.freq == daily {
 			often := *p.repeat
 			often.often = n.(int)
 			g.pieces[i].repeat = &often
