@@ -44,9 +44,9 @@ func (t *turn) calls(ctx context.Context, reply llm.Reply) error {
 	t.loop.rounds++
 	for i, res := range results {
 		t.say(t.result(calls[i], res))
-		t.said[len(t.said)-1].Outside = res.Untrusted
+		t.said[len(t.said)-1].Sources = res.Sources
 		t.loop.answered = t.loop.answered || res.Answered
-		t.loop.tainted = t.loop.tainted || res.Untrusted
+		t.loop.sources = chat.JoinSources(t.loop.sources, res.Sources)
 		if len(res.Buttons.Rows) > 0 {
 			t.loop.buttons = res.Buttons
 		}
@@ -123,8 +123,11 @@ func (t *turn) runTool(ctx context.Context, w *caller, c llm.Call) (out callOutc
 	sc := t.env.scope
 	sc.CallID, sc.Caller, sc.Heard = t.id+":"+w.id, w, t.heard()
 	res := t.env.kit.Tools.Run(ctx, sc, c.Name, c.Args)
+	if res.Untrusted && len(res.Sources) == 0 {
+		res.Sources = []chat.Source{{Kind: chat.SourceUnknown, Name: c.Name, At: t.h.a.opt.Now()}}
+	}
 	return callOutcome{
-		OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered, Untrusted: res.Untrusted, Buttons: res.Buttons,
+		OK: res.OK, Text: res.Text, Err: res.Err, Attachments: res.Attachments, Answered: res.Answered, Sources: res.Sources, Buttons: res.Buttons,
 	}
 }
 

@@ -49,16 +49,33 @@ func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
 		}
 	}
 	it.Message.Text = t.text(ctx, d)
-	it.Outside = carries(d)
-	t.loop.tainted = t.loop.tainted || it.Outside
+	it.Sources = carries(d)
+	t.loop.sources = chat.JoinSources(t.loop.sources, it.Sources)
 	return it
 }
 
 // carries says whether a message brings words of others than its sender: what
 // it quotes, what it forwards, what people who are not let in have said in the
 // group before, and the report of a task, which may have read anything.
-func carries(d chat.Delivery) bool {
-	return d.Forwarded || d.Origin == chat.FromSystem || foreign(d.ReplyTo) || foreignTalk(d.Room)
+func carries(d chat.Delivery) (all []chat.Source) {
+	add := func(kind chat.SourceKind, name string) {
+		all = chat.JoinSources(all, []chat.Source{{Kind: kind, Name: clean(name), At: d.At}})
+	}
+	if d.Forwarded {
+		add(chat.SourceOthers, nameOf(d.From))
+	}
+	if d.Origin == chat.FromSystem {
+		add(chat.SourceTask, d.From.Name)
+	}
+	if foreign(d.ReplyTo) {
+		add(chat.SourceOthers, d.ReplyTo.From)
+	}
+	for _, o := range d.Room {
+		if o.Outside {
+			add(chat.SourceOthers, nameOf(o.From))
+		}
+	}
+	return all
 }
 
 // text writes what a message says, with everything the model should know of it.

@@ -45,7 +45,8 @@ type callOutcome struct {
 	Err         tools.ErrorKind   `json:"err,omitempty"`
 	Attachments []chat.Attachment `json:"attachments,omitempty"`
 	Answered    bool              `json:"answered,omitempty"`
-	Untrusted   bool              `json:"untrusted,omitempty"`
+	Sources     []chat.Source     `json:"sources,omitempty"`
+	Untrusted   bool              `json:"untrusted,omitempty"` // what older versions wrote in place of Sources
 	Buttons     tools.Buttons     `json:"buttons,omitzero"`
 }
 
@@ -237,6 +238,9 @@ func newPast(entries []entry) past {
 		case e.Kind == kindIntent:
 			p.intents[e.Call] = true
 		case e.Kind == kindDone && e.Result != nil:
+			if e.Result.Untrusted && len(e.Result.Sources) == 0 {
+				e.Result.Sources = []chat.Source{{Kind: chat.SourceUnknown}}
+			}
 			p.done[e.Call] = *e.Result
 		}
 	}

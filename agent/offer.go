@@ -11,7 +11,7 @@ import (
 
 // heard is what the turn has been told so far, as tools read it.
 func (t *turn) heard() tools.Heard {
-	h := tools.Heard{Tainted: t.loop.tainted}
+	h := tools.Heard{Sources: t.loop.sources}
 	var lines []string
 	for _, d := range fold(t.inputs) {
 		if d.Origin != chat.FromPerson || d.From.Job {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"magpie/agent"
 	"magpie/agent/llm"
@@ -24,18 +25,18 @@ func TestWhatAPersonHasSaid(t *testing.T) {
 	}{
 		"a message":          {chat.Inbound{From: ann, Text: "at 9 please"}, tools.Heard{Said: "at 9 please"}},
 		"a reply to the bot": {chat.Inbound{From: ann, Text: "at 9", ReplyTo: &mine}, tools.Heard{Said: "at 9", Reply: "77"}},
-		"a reply to others":  {chat.Inbound{From: ann, Text: "at 9", ReplyTo: &chat.Quote{ID: "78", Text: "no"}}, tools.Heard{Said: "at 9", Tainted: true}},
+		"a reply to others":  {chat.Inbound{From: ann, Text: "at 9", ReplyTo: &chat.Quote{ID: "78", Text: "no"}}, tools.Heard{Said: "at 9", Sources: from(chat.SourceOthers, "")}},
 		"a voice": {
 			chat.Inbound{From: ann, Attachments: []chat.Attachment{{Kind: chat.Voice, Text: "at nine", Ref: "x"}}},
 			tools.Heard{Said: "at nine", Files: []chat.Attachment{{Kind: chat.Voice, Text: "at nine", Ref: "x"}}},
 		},
 		"a forwarded file": {
 			chat.Inbound{From: ann, Text: "my plans", Forwarded: true, Attachments: []chat.Attachment{{Kind: chat.File, Name: "a.ics", Ref: "x"}}},
-			tools.Heard{Files: []chat.Attachment{{Kind: chat.File, Name: "a.ics", Ref: "x"}}, Tainted: true},
+			tools.Heard{Files: []chat.Attachment{{Kind: chat.File, Name: "a.ics", Ref: "x"}}, Sources: from(chat.SourceOthers, "Ann")},
 		},
-		"forwarded": {chat.Inbound{From: ann, Text: "see you at 9", Forwarded: true}, tools.Heard{Tainted: true}},
+		"forwarded": {chat.Inbound{From: ann, Text: "see you at 9", Forwarded: true}, tools.Heard{Sources: from(chat.SourceOthers, "Ann")}},
 		"a job":     {chat.Inbound{From: ann, Text: "at 9", Origin: chat.FromCron}, tools.Heard{}},
-		"a report":  {chat.Inbound{From: chat.Sender{Name: "task"}, Text: "at 9", Origin: chat.FromSystem}, tools.Heard{Tainted: true}},
+		"a report":  {chat.Inbound{From: chat.Sender{Name: "task"}, Text: "at 9", Origin: chat.FromSystem}, tools.Heard{Sources: from(chat.SourceTask, "task")}},
 		"of a job":  {chat.Inbound{From: chat.Sender{ID: "7", Job: true}, Text: "at 9"}, tools.Heard{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +44,11 @@ func TestWhatAPersonHasSaid(t *testing.T) {
 			b := w.bot(once("act"), nil).tool("act", ok("did"))
 			w.put(k.in)
 			b.run()
-			wantEqual(t, "heard", k.want, b.tools.calls[0].Heard)
+			got := b.tools.calls[0].Heard
+			for i := range got.Sources {
+				got.Sources[i].At = time.Time{}
+			}
+			wantEqual(t, "heard", k.want, got)
 		})
 	}
 	w := newWorld(t)
@@ -64,6 +69,10 @@ func TestWhatAPersonHasSaid(t *testing.T) {
 	wantEqual(t, "second call", "at 9\nno, at 10", b.tools.calls[1].Said)
 	w.say("thanks")
 	b.run()
+}
+
+func from(kind chat.SourceKind, name string) []chat.Source {
+	return []chat.Source{{Kind: kind, Name: name}}
 }
 
 // once calls the tools in a first reply and answers in the next.

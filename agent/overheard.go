@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"slices"
 	"strings"
 
 	"magpie/agent/session"
@@ -57,9 +56,4 @@ func heard(o chat.Overheard) string {
 		lines = append(lines, "[has left the group]")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// foreignTalk reports whether words of somebody who is not let in were heard.
-func foreignTalk(talk []chat.Overheard) bool {
-	return slices.ContainsFunc(talk, func(o chat.Overheard) bool { return o.Outside })
 }

@@ -78,7 +78,7 @@ func TestRoomTaintsTheTurn(t *testing.T) {
 			}, nil).tool("act", ok("did"))
 			w.put(chat.Inbound{From: ann, Text: "do that", Mentioned: true, Room: k.room})
 			b.run()
-			if got := b.tools.calls[0].Tainted; got != k.want {
+			if got := b.tools.calls[0].Tainted(); got != k.want {
 				t.Errorf("tainted is %v, want %v", got, k.want)
 			}
 		})

@@ -159,7 +159,7 @@ func TestQuotedFilesTaintTheTurn(t *testing.T) {
 			}, nil).tool("act", ok("did"))
 			w.put(chat.Inbound{From: ann, Text: "do that", ReplyTo: &k.quote})
 			b.run()
-			if got := b.tools.calls[0].Tainted; got != k.want {
+			if got := b.tools.calls[0].Tainted(); got != k.want {
 				t.Errorf("tainted is %v, want %v", got, k.want)
 			}
 		})

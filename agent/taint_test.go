@@ -39,7 +39,7 @@ func TestWordsOfOthersTaintTheTurn(t *testing.T) {
 			}, nil).tool("act", ok("did"))
 			w.put(k.in)
 			b.run()
-			if got := b.tools.calls[0].Tainted; got != k.want {
+			if got := b.tools.calls[0].Tainted(); got != k.want {
 				t.Errorf("tainted is %v, want %v", got, k.want)
 			}
 		})
@@ -57,7 +57,7 @@ func TestTaintOfEarlierTurns(t *testing.T) {
 			b.run()
 		}
 		for _, sc := range b.tools.calls[n:] {
-			got = append(got, sc.Tainted)
+			got = append(got, sc.Tainted())
 		}
 		return got
 	}
@@ -114,7 +114,7 @@ func TestTaintBySteering(t *testing.T) {
 	b.run()
 	var got []bool
 	for _, sc := range b.tools.calls {
-		got = append(got, sc.Tainted)
+		got = append(got, sc.Tainted())
 	}
 	wantEqual(t, "tainted", []bool{false, true, true}, got)
 }

@@ -40,13 +40,13 @@ type doing struct {
 // loop is the state of the loop over model calls.
 type loop struct {
 	journal  *journal
-	past     past // of earlier attempts, used up as the turn catches up with it
-	noted    int  // how many inputs the journal knows of
-	rounds   int  // replies with calls so far
-	answered bool // a tool has sent the answer
-	tainted  bool // text from outside was read, or is near in the conversation
-	counted  bool // this attempt stands in the journal
-	again    bool // an empty reply was asked again
+	past     past          // of earlier attempts, used up as the turn catches up with it
+	noted    int           // how many inputs the journal knows of
+	rounds   int           // replies with calls so far
+	answered bool          // a tool has sent the answer
+	sources  []chat.Source // of text from outside that was read, or is near in the conversation
+	counted  bool          // this attempt stands in the journal
+	again    bool          // an empty reply was asked again
 	buttons  tools.Buttons
 	fit      fit
 	partial  partial
@@ -177,7 +177,7 @@ func (t *turn) play(ctx context.Context) error {
 		t.overhear(ctx)
 		return nil
 	}
-	t.loop.tainted = sess.Outside(outsideTurns)
+	t.loop.sources = sess.Outside(outsideTurns)
 	if err := t.resume(ctx); err != nil {
 		return err
 	}

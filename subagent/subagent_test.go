@@ -68,7 +68,8 @@ func TestScopeOfATask(t *testing.T) {
 		return tools.Result{OK: true, Text: "x"}
 	}
 	sc := scop
-	sc.Tainted, sc.FromJob, sc.Direct, sc.Sender.Job = true, true, true, true
+	sc.Sources = []chat.Source{{Kind: chat.SourcePage, Name: "https://a.example/"}}
+	sc.FromJob, sc.Direct, sc.Sender.Job = true, true, true
 	p := w.start(nil, nil)
 	if _, err := p.tasks.Spawn(t.Context(), sc, "dig", "", false); err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestScopeOfATask(t *testing.T) {
 		t.Errorf("asked with %+v", questions[0].Request)
 	}
 	got := scopes[0]
-	if got.Addr != room || got.Sender != sc.Sender || got.Depth != 1 || !got.Tainted || !got.FromJob || !got.Direct || got.Lang != "en" {
+	if got.Addr != room || got.Sender != sc.Sender || got.Depth != 1 || !got.Tainted() || !got.FromJob || !got.Direct || got.Lang != "en" {
 		t.Errorf("scope %+v", got)
 	}
 	if got.Place().Channel != chat.SystemChannel || got.CallID == scop.CallID {

@@ -101,7 +101,7 @@ func (t *Tasks) Spawn(ctx context.Context, sc tools.Scope, task, label string, w
 	job := tasks.Task{
 		ID: tasks.ID(sc.CallID), Label: labelOf(label, task), Text: strings.ToValidUTF8(task, "\uFFFD"),
 		Origin: sc.Addr, From: sc.Sender, Direct: sc.Direct, Lang: sc.Lang, Trace: sc.Trace, At: t.opt.Now(),
-		Wait: wait, Job: sc.FromJob, Tainted: sc.Tainted,
+		Wait: wait, Job: sc.FromJob, Sources: sc.Sources,
 	}
 	if err := t.start(ctx, job); err != nil {
 		return tools.Result{}, err

@@ -3,6 +3,9 @@ package tools
 import (
 	"context"
 	"regexp"
+	"time"
+
+	"magpie/chat"
 )
 
 // label puts text from outside into a fence that the text itself cannot close,
@@ -16,11 +19,32 @@ func (e *Executor) label(next handler) handler {
 		if c.entry != nil && c.entry.spec.Untrusted && c.ran && (res.OK || c.entry.spec.Category == MCP) {
 			res.Untrusted = true
 		}
+		if res.Untrusted && len(res.Sources) == 0 && c.entry != nil {
+			res.Sources = []chat.Source{{Kind: sourceKind(c.entry.spec), Name: first(c.subject(), sourceRunes), At: time.Now()}}
+		}
 		if res.Untrusted && res.Text != "" {
 			res.Text = Fence(c.entry.spec.Name, res.Text)
 		}
 		return res, err
 	}
+}
+
+// sourceRunes bounds the name of a source.
+const sourceRunes = 200
+
+// sourceKind is what the words are of which a tool brings.
+func sourceKind(s Spec) chat.SourceKind {
+	switch s.Category {
+	case Network:
+		return chat.SourcePage
+	case MCP:
+		return chat.SourceServer
+	case File:
+		return chat.SourceFile
+	case Code:
+		return chat.SourceCommand
+	}
+	return chat.SourceUnknown
 }
 
 // Fence puts text from outside between tags that it cannot itself contain.

@@ -155,7 +155,7 @@ func (c *call) risky() bool {
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
 		action := e.decide(c)
-		if action == "" && c.scope.Tainted && c.risky() {
+		if action == "" && c.scope.Tainted() && c.risky() {
 			action = Ask
 		}
 		switch action {

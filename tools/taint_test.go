@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"magpie/chat"
 	"magpie/tools"
 )
 
@@ -105,13 +106,13 @@ func TestTaintedTurnAsks(t *testing.T) {
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			a, c := &asked{}, &caller{}
-			res := taintable(t, a, k.rules...).Run(t.Context(), tools.Scope{Heard: tools.Heard{Tainted: k.tainted}, Caller: c}, k.tool, k.args)
+			res := taintable(t, a, k.rules...).Run(t.Context(), tools.Scope{Heard: tools.Heard{Sources: sources(k.tainted)}, Caller: c}, k.tool, k.args)
 			if !res.OK || a.n != k.want || c.waited != k.want {
 				t.Errorf("asked %d times, waited %d, want %d; %+v", a.n, c.waited, k.want, res)
 			}
 		})
 	}
-	res := taintable(t, nil).Run(t.Context(), tools.Scope{Heard: tools.Heard{Tainted: true}}, "exec", `{}`)
+	res := taintable(t, nil).Run(t.Context(), tools.Scope{Heard: tools.Heard{Sources: []chat.Source{{Kind: chat.SourcePage}}}}, "exec", `{}`)
 	if res.OK || res.Err != tools.Permission {
 		t.Errorf("nobody to ask: %+v", res)
 	}
@@ -177,4 +178,12 @@ func TestPolicyByChat(t *testing.T) {
 			t.Errorf("chat %s: %+v", chatID, res)
 		}
 	}
+}
+
+// sources are those of a turn that has read a page, or of one that has not.
+func sources(tainted bool) []chat.Source {
+	if !tainted {
+		return nil
+	}
+	return []chat.Source{{Kind: chat.SourcePage, Name: "https://a.example/"}}
 }

@@ -90,11 +90,16 @@ type Heard struct {
 	Said string
 	// Reply is the platform's id of the bot's message that the latest of them
 	// replies to; "" none.
-	Reply   string
-	Files   []chat.Attachment // that came with them
-	Named   []chat.Sender     // whom they mention, each as "@" and the name
-	Tainted bool              // the turn has read text from outside, or follows one that has
+	Reply string
+	Files []chat.Attachment // that came with them
+	Named []chat.Sender     // whom they mention, each as "@" and the name
+	// Sources are where the text from outside came from that the turn has before
+	// it; none: it has read nothing of others.
+	Sources []chat.Source
 }
+
+// Tainted says whether the turn has text from outside before it.
+func (h Heard) Tainted() bool { return len(h.Sources) > 0 }
 
 // Place is where events about the call belong: the chat, but for a subagent,
 // of which nobody in the chat sees the turn, a place that no platform has.
@@ -134,6 +139,9 @@ type Result struct {
 	// example: what stands in it are no instructions. Spec.Untrusted says it
 	// of every result of a tool.
 	Untrusted bool
+	// Sources are where that text came from, if the tool can say it better than
+	// by its own name.
+	Sources []chat.Source
 	// Answered is true when the call has sent the current chat its answer, so
 	// that the turn's final text need not be sent.
 	Answered bool

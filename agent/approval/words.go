@@ -48,7 +48,7 @@ func question(r Request, sc tools.Scope) string {
 		until = until.In(sc.Zone)
 	}
 	why := ""
-	if sc.Tainted {
+	if sc.Tainted() {
 		why = pick(sc.Lang, "\nI have read text from outside, now or shortly before, so I ask first.", "\n本轮或不久之前我读过外部内容，所以先征求同意。")
 	}
 	if sc.Depth > 0 {

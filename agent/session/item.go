@@ -26,8 +26,10 @@ type Item struct {
 	// Inputs names the inbound messages behind a user message.
 	Inputs  []chat.Input `json:"inputs,omitempty"`
 	Message llm.Message  `json:"message,omitzero"`
-	// Outside says that the message holds text from outside, by a tool's result
-	// or because it passes on what others wrote.
+	// Sources are of the text from outside that the message holds, by a tool's
+	// result or because it passes on what others wrote.
+	Sources []chat.Source `json:"sources,omitempty"`
+	// Outside is what older versions wrote in place of Sources.
 	Outside bool `json:"outside,omitempty"`
 	// Reset marks a new beginning (/new): what stands before it is kept but no
 	// longer shown to the model.
@@ -53,6 +55,9 @@ func Decode(data json.RawMessage) (Item, error) {
 	}
 	if it.V > version {
 		return Item{}, fmt.Errorf("decode history item: version %d is newer than this program's %d", it.V, version)
+	}
+	if it.Outside && len(it.Sources) == 0 {
+		it.Sources = []chat.Source{{Kind: chat.SourceUnknown, At: it.At}}
 	}
 	return it, nil
 }

@@ -35,8 +35,8 @@ type turn struct {
 	tokens int
 	bytes  int
 	msgs   []llm.Message
-	// outside: one of msgs holds text from outside.
-	outside bool
+	// sources are of the text from outside that msgs hold.
+	sources []chat.Source
 }
 
 // Add appends what a record has added; call it for every record right after
@@ -67,10 +67,10 @@ func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) 
 	for _, it := range items {
 		if it.Reset {
 			s.summary, s.turns, s.tokens, s.bytes = "", nil, 0, 0
-			t.msgs, t.outside = nil, false
+			t.msgs, t.sources = nil, nil
 			continue
 		}
-		t.outside = t.outside || it.Outside
+		t.sources = chat.JoinSources(t.sources, it.Sources)
 		t.msgs, t.at = append(t.msgs, it.Message), it.At
 	}
 	t.msgs = Legalise(t.msgs)
@@ -200,15 +200,13 @@ func (s *Session) Knows(id string) bool {
 	return false
 }
 
-// Outside reports whether one of the newest turns that are shown has brought
-// text from outside; it looks back over so many turns of the model.
-func (s *Session) Outside(turns int) bool {
+// Outside is where the text from outside came from that the newest turns
+// have brought which are shown; it looks back over so many turns of the model.
+func (s *Session) Outside(turns int) (all []chat.Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.turns) - 1; i >= 0 && turns > 0; i-- {
-		if s.turns[i].outside {
-			return true
-		}
+		all = chat.JoinSources(all, s.turns[i].sources)
 		for _, m := range s.turns[i].msgs {
 			if m.Role == llm.Assistant { // else the bot has only shown something
 				turns--
@@ -216,7 +214,7 @@ func (s *Session) Outside(turns int) bool {
 			}
 		}
 	}
-	return false
+	return all
 }
 
 // Said is the last text of the bot in the conversation shown, "" when there is

@@ -16,18 +16,19 @@ import (
 
 // Task is work for a background agent.
 type Task struct {
-	ID      string       `json:"id"`
-	Label   string       `json:"label"` // a few words for people
-	Text    string       `json:"-"`     // what is to be done
-	Origin  chat.Address `json:"origin"`
-	From    chat.Sender  `json:"from"` // with whose rights, and at whose cost
-	Direct  bool         `json:"direct,omitempty"`
-	Lang    string       `json:"lang,omitempty"` // of the chat of origin: "en" or "zh"
-	Trace   string       `json:"trace,omitempty"`
-	At      time.Time    `json:"at"`
-	Wait    bool         `json:"wait,omitempty"`    // a turn waits for the report; it goes nowhere else
-	Job     bool         `json:"job,omitempty"`     // a job has begun it
-	Tainted bool         `json:"tainted,omitempty"` // the turn that asked had read text from outside
+	ID     string       `json:"id"`
+	Label  string       `json:"label"` // a few words for people
+	Text   string       `json:"-"`     // what is to be done
+	Origin chat.Address `json:"origin"`
+	From   chat.Sender  `json:"from"` // with whose rights, and at whose cost
+	Direct bool         `json:"direct,omitempty"`
+	Lang   string       `json:"lang,omitempty"` // of the chat of origin: "en" or "zh"
+	Trace  string       `json:"trace,omitempty"`
+	At     time.Time    `json:"at"`
+	Wait   bool         `json:"wait,omitempty"` // a turn waits for the report; it goes nowhere else
+	Job    bool         `json:"job,omitempty"`  // a job has begun it
+	// Sources are of the text from outside that the turn had read which asked.
+	Sources []chat.Source `json:"sources,omitempty"`
 }
 
 // idLength makes 50 bits: enough for the tasks of a day.

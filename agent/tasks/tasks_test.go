@@ -28,7 +28,7 @@ var (
 func task(id string) tasks.Task {
 	return tasks.Task{
 		ID: id, Label: "l" + id, Text: "first line\n{\"id\":\"x\"}\n第二", Origin: room, From: chat.Sender{ID: "7"}, Lang: "zh",
-		Trace: "tr", At: time.Unix(1000, 0).UTC(), Wait: true, Job: true, Tainted: true, Direct: true,
+		Trace: "tr", At: time.Unix(1000, 0).UTC(), Wait: true, Job: true, Sources: []chat.Source{{Kind: chat.SourcePage}}, Direct: true,
 	}
 }
 

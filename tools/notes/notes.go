@@ -63,7 +63,7 @@ func (t Tools) write() tools.Tool {
 
 func (t Tools) add(ctx context.Context, sc tools.Scope, content string) (tools.Result, error) {
 	source := cmp.Or(sc.Sender.Name, sc.Sender.ID, "unknown")
-	if sc.Tainted {
+	if sc.Tainted() {
 		source += ", " + memory.Outside
 	}
 	e, err := t.Store.Add(ctx, owner(sc), source, content)

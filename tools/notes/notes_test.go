@@ -52,12 +52,12 @@ func TestNotes(t *testing.T) {
 		run(sc, "memory_search", `{"keywords":"过敏"}`, "", "no note")
 		run(sc, "memory_read", `{}`, "", "nothing is remembered")
 	}
-	group.Tainted = true
+	group.Sources = []chat.Source{{Kind: chat.SourcePage}}
 	run(group, "memory", `{"action":"write","content":"meets on Fridays"}`, "", "note 1")
 	run(group, "memory", `{"action":"search","keywords":"friday"}`, "", "(安, after reading text from outside)")
 	run(group, "memory", `{"action":"read"}`, "", "1 of 1")
 	// Such a note may hold words of others, and is read as such; a clean one is not.
-	group.Tainted = false
+	group.Sources = nil
 	for sc, want := range map[*tools.Scope]bool{&group: true, &ann: false} {
 		for tool, args := range map[string]string{"memory_read": `{}`, "memory_search": `{"keywords":"meets works"}`} {
 			res := e.Run(t.Context(), *sc, tool, args)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"magpie/chat"
 	"magpie/tools"
 	"magpie/tools/shell"
 )
@@ -33,12 +34,12 @@ func TestJudgedBeforeAsked(t *testing.T) {
 		`{"command":"ls","working_dir":"missing"}`:    "missing",
 		`{"command":"ls","timeout":1,"timeout_ms":1}`: "both given",
 	} {
-		res := e.Run(t.Context(), tools.Scope{CallID: "c", Heard: tools.Heard{Tainted: true}}, "exec", args)
+		res := e.Run(t.Context(), tools.Scope{CallID: "c", Heard: tools.Heard{Sources: []chat.Source{{Kind: chat.SourcePage}}}}, "exec", args)
 		if res.OK || !strings.Contains(res.Text, words) || len(person.asked) > 0 {
 			t.Errorf("%s: %s; asked %q", args, res.Text, person.asked)
 		}
 	}
-	if res := e.Run(t.Context(), tools.Scope{CallID: "c", Heard: tools.Heard{Tainted: true}}, "exec", `{"command":"echo hi"}`); !res.OK || len(person.asked) != 1 {
+	if res := e.Run(t.Context(), tools.Scope{CallID: "c", Heard: tools.Heard{Sources: []chat.Source{{Kind: chat.SourcePage}}}}, "exec", `{"command":"echo hi"}`); !res.OK || len(person.asked) != 1 {
 		t.Errorf("a good one: %s; asked %q", res.Text, person.asked)
 	}
 }
