@@ -48,7 +48,8 @@ func (b *bot) start() {
 	}
 	b.web = ch.(*web.Web)
 	srv, err := console.New(console.Config{Listen: b.listen, Token: "the-token", Key: []byte("key")},
-		console.Route{Pattern: "/", Handler: b.web.Handler(), MaxBody: 32 << 20})
+		console.Route{Pattern: "/", Handler: b.web.Handler(), MaxBody: 32 << 20},
+		console.Route{Pattern: "POST /api/op/", Operator: true, Handler: text("operated")})
 	if err != nil {
 		b.t.Fatal(err)
 	}
