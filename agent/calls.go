@@ -46,7 +46,7 @@ func (t *turn) calls(ctx context.Context, reply llm.Reply) error {
 		t.say(t.result(calls[i], res))
 		t.said[len(t.said)-1].Sources = res.Sources
 		t.loop.answered = t.loop.answered || res.Answered
-		t.loop.sources = chat.JoinSources(t.loop.sources, res.Sources)
+		t.learn(res.Sources)
 		if len(res.Buttons.Rows) > 0 {
 			t.loop.buttons = res.Buttons
 		}
