@@ -24,17 +24,17 @@ func URL(text string) (*url.URL, error) {
 	if scheme, _, ok := strings.Cut(text, "://"); (!ok || strings.ContainsAny(scheme, "/?#")) && strings.Contains(text, ".") && !hasScheme(text) {
 		text = "https://" + text
 	}
-	u, err := url.Parse(encoded(text))
+	u, err := url.Parse(Encoded(text))
 	if err != nil {
 		return nil, tools.Errorf(tools.InvalidArgs, "this is no URL; want one such as https://example.org/page")
 	}
 	return u, check(u)
 }
 
-// encoded writes what may not stand in path, query and fragment in percent form,
+// Encoded writes what may not stand in path, query and fragment in percent form,
 // as browsers do it: blanks, letters beyond ASCII, and a percent sign that is the
 // beginning of no such form. What is encoded already stays.
-func encoded(text string) string {
+func Encoded(text string) string {
 	at := 0
 	if i := strings.Index(text, "://"); i >= 0 {
 		at = i + len("://")
