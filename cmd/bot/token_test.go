@@ -34,7 +34,7 @@ func TestTokenIsInNoOutput(t *testing.T) {
 				key := usesToken(t, bot.URL, token())
 				said := map[string]string{}
 				for _, args := range [][]string{
-					{"doctor"}, {"doctor", "--json"}, {"config", "check"}, {"backup", "create"}, {"dlq", "list"}, {"pair", "list"}, {"health"}, {"run"}, {"nonsense"},
+					{"doctor"}, {"doctor", "--json"}, {"config", "check"}, {"backup", "b.tar.gz"}, {"dlq", "list"}, {"pair", "list"}, {"health"}, {"run"}, {"nonsense"},
 				} {
 					_, stdout, stderr := run(t, dir, nil, args...)
 					said["bot "+strings.Join(args, " ")] = stdout + stderr
@@ -58,6 +58,56 @@ func TestTokenIsInNoOutput(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What an operator does goes by commands: neither a login of the page nor the
+// token as programs send it opens these routes of a real bot.
+func TestOperatorsRoutesOfTheBot(t *testing.T) {
+	dir, token := greeted(t, "text", "")
+	cmd, _ := running(t, dir)
+	bot, ok := console.FindRunning(filepath.Join(dir, "data"))
+	if !ok {
+		t.Fatal("no bot is found")
+	}
+	ask := func(method, path string, header map[string]string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, bot.URL+path, strings.NewReader("null"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range header {
+			r.Header.Set(name, value)
+		}
+		res, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res
+	}
+	in := ask("GET", "/?token="+token(), map[string]string{"Accept": "text/html"})
+	_, key, _ := strings.Cut(in.Header.Get("Location"), "#in=")
+	login := map[string]string{"Cookie": in.Cookies()[0].String(), console.KeyHeader: key, "Origin": bot.URL, "Sec-Fetch-Site": "same-origin"}
+	if got := ask("GET", "/api/chat/chats", login).StatusCode; got != http.StatusOK {
+		t.Fatalf("the login gets %d", got)
+	}
+	for _, op := range []string{"op/pair.list", "op/audit.tail", "op/session.show", "op/memory.list", "op/cron.add", "op/dlq.drop", "op/nothing", "op/", "backup"} {
+		for who, header := range map[string]map[string]string{"a login": login, "the token": {"Authorization": "Bearer " + token()}} {
+			if got := ask("POST", "/api/"+op, header).StatusCode; got != http.StatusUnauthorized {
+				t.Errorf("%s, by %s: %d", op, who, got)
+			}
+			if got := ask("GET", "/api/"+op, header).StatusCode; got < 400 {
+				t.Errorf("GET %s, by %s: %d", op, who, got)
+			}
+		}
+	}
+	for _, args := range [][]string{{"pair", "list"}, {"dlq", "list"}, {"audit", "verify"}, {"backup", "b.tar.gz"}} {
+		if code, stdout, stderr := run(t, dir, nil, args...); code != exitDone {
+			t.Errorf("bot %s: %d %s%s", strings.Join(args, " "), code, stdout, stderr)
+		}
+	}
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -138,7 +138,7 @@ func (b browser) quiet(url string) {
 		b.T.Errorf("the browser complains: %s", c)
 	}
 	for _, asked := range b.Asked() {
-		if !strings.HasPrefix(asked, url+"/") && !strings.HasPrefix(asked, "blob:") && asked != "about:blank" {
+		if !strings.HasPrefix(asked, url+"/") && !strings.HasPrefix(asked, "blob:") && !strings.HasPrefix(asked, "data:") && asked != "about:blank" {
 			b.T.Errorf("the page asked for %s", asked)
 		}
 	}
