@@ -16,6 +16,7 @@ import (
 	"magpie/agent/llm"
 	"magpie/agent/model"
 	"magpie/agent/tasks"
+	"magpie/chat"
 	"magpie/tools"
 )
 
