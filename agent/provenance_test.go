@@ -169,6 +169,7 @@ func TestSourcesOfAnswers(t *testing.T) {
 // guarded are tools that a tainted turn asks about, in the real executor.
 type guarded struct {
 	*tools.Executor
+	reg   *tools.Registry
 	asked int
 	deny  bool
 }
@@ -188,12 +189,15 @@ type line struct {
 
 func newGuarded(t testing.TB, rules ...tools.Rule) *guarded {
 	t.Helper()
-	g, reg := &guarded{}, &tools.Registry{}
+	reg := &tools.Registry{}
+	g := &guarded{reg: reg}
 	for _, s := range []tools.Spec{
 		{Name: "exec", Category: tools.Code, Effect: tools.Acts, Main: "command"},
 		{Name: "web_search", Category: tools.Network, Effect: tools.Reads, Untrusted: true, Main: "command"},
 		{Name: "write_file", Category: tools.File, Effect: tools.Writes},
 		{Name: "set_env", Category: tools.System, Effect: tools.Writes},
+		{Name: "remind", Category: tools.System, Effect: tools.Writes},
+		{Name: "send", Category: tools.System, Effect: tools.Acts, Main: "command"},
 	} {
 		s.Description = "does it"
 		if err := reg.Register(tools.New(s, func(context.Context, tools.Scope, line) (tools.Result, error) {
