@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
+	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/fold", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
 	all = append(all, channelRows()...)
 	all = append(all, agentRows()...)
 	return append(all, programRows()...)
