@@ -11,11 +11,14 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,6 +55,11 @@ type Options struct {
 	Hidden []string
 	// Limits bound a command; zero fields have defaults.
 	Limits Limits
+	// Network is what commands have unless one says otherwise; "" is AutoNetwork.
+	Network Network
+	// Listen lets guarded commands listen on TCP ports of this machine, and
+	// connect to those.
+	Listen bool
 }
 
 // Limits bound one command with all its processes, or each of its processes.
@@ -89,6 +97,21 @@ type Command struct {
 	Env            []string // the whole environment, besides TMPDIR
 	Dir            string   // an absolute path
 	Stdout, Stderr io.Writer
+	// Network is what this one has; "" is the sandbox's. Guarded is an error of
+	// Run where it does not work.
+	Network Network
+	// Proxy gets every connection that a guarded command makes to ProxyAddress,
+	// each on a goroutine of its own. The connection is closed when Proxy
+	// returns, and when the command has ended; then ctx ends, too, and Run waits
+	// until Proxy has returned. nil: none is let through.
+	Proxy func(ctx context.Context, conn net.Conn)
+
+	// Prepare is told the folder of TMPDIR before the command starts. It may put
+	// files there and returns more variables, which
+	// count instead of those of Env; nil: none.
+	Prepare func(temp string) (env []string, err error)
+
+	reach []string // only tried, for Reaches
 }
 
 // Outcome is how a command ended.
@@ -102,6 +125,8 @@ type Report struct {
 	Kind Kind
 	// Text is one line for people: what the wall is, or why there is none.
 	Text string
+	// Network is what commands have by default; never AutoNetwork.
+	Network Network
 }
 
 // Sandbox runs commands. Safe for concurrent use. It starts no goroutine that
@@ -115,6 +140,10 @@ type Sandbox struct {
 	users  []string // its options about user namespaces
 	counts bool     // bwrap's commands are under a filter that counts forks
 	abi    int      // of Landlock
+
+	network Network
+	listen  bool
+	guards  bool // Guarded works here
 }
 
 // Report says what is in force.
@@ -124,7 +153,7 @@ func (s *Sandbox) Report() Report { return s.report }
 // program must call Helper first thing in main. Errors are ErrUnavailable and
 // ErrExposed with an explanation for the operator.
 func New(o Options) (*Sandbox, error) {
-	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths()}
+	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), listen: o.Listen, network: Open}
 	if o.Want == "" {
 		o.Want = Auto
 	}
@@ -140,7 +169,10 @@ func New(o Options) (*Sandbox, error) {
 			return nil, err
 		}
 	}
-	return s, s.choose(o.Want)
+	if err := s.choose(o.Want); err != nil {
+		return s, err
+	}
+	return s, s.chooseNetwork(o.Network)
 }
 
 // exposed says which hidden thing lies in a folder that commands get. Neither
@@ -163,7 +195,7 @@ func (s *Sandbox) exposed(hidden []string) error {
 // choose tries the wanted kind, or one after the other.
 func (s *Sandbox) choose(want Kind) error {
 	if want == Off {
-		s.report = Report{Off, "off: switched off by the configuration; commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: switched off by the configuration; commands can do what the bot's user can"}
 		return nil
 	}
 	kinds := []Kind{want}
@@ -171,20 +203,20 @@ func (s *Sandbox) choose(want Kind) error {
 		kinds = []Kind{Landlock, Bwrap}
 	}
 	if want == Auto && runtime.GOOS != "linux" {
-		s.report = Report{Off, "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
 		return nil
 	}
 	var why []string
 	for _, kind := range kinds {
 		text, err := s.try(kind)
 		if err == nil {
-			s.report = Report{kind, text}
+			s.report = Report{Kind: kind, Text: text}
 			return nil
 		}
 		why = append(why, fmt.Sprintf("%s: %v", kind, err))
 	}
 	if want == Auto {
-		s.report = Report{Off, "off: nothing to build it of works here (" + strings.Join(why, "; ") + "); commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: nothing to build it of works here (" + strings.Join(why, "; ") + "); commands can do what the bot's user can"}
 		return nil
 	}
 	return fmt.Errorf("%w: %s. Landlock needs Linux 5.13 or newer with landlock in the list of its security modules "+
@@ -208,6 +240,23 @@ func (s *Sandbox) Readable(path string) bool {
 		}
 	}
 	return false
+}
+
+// environment is that of a command whose TMPDIR is temp.
+func (c Command) environment(temp string) ([]string, error) {
+	env := append(slices.Clone(c.Env), "TMPDIR="+temp)
+	if c.Prepare == nil {
+		return env, nil
+	}
+	more, err := c.Prepare(temp)
+	if err != nil {
+		return nil, fmt.Errorf("prepare a command: %w", err)
+	}
+	env = slices.DeleteFunc(env, func(old string) bool {
+		name, _, _ := strings.Cut(old, "=")
+		return slices.ContainsFunc(more, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	})
+	return append(env, more...), nil
 }
 
 func realPath(path string) (string, error) {
