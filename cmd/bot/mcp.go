@@ -41,7 +41,7 @@ func (p *program) testMCP(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	states, err := app.TestMCP(ctx, cfg, slog.New(slog.DiscardHandler), names...)
+	states, err := app.ProbeMCP(ctx, cfg, app.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler)}, names...)
 	if err != nil {
 		return err
 	}
@@ -70,6 +70,9 @@ func (p *program) showMCP(states []mcp.State) {
 		fmt.Fprintf(p.out, "%s (%s): %s\n", s.Name, s.Kind, state)
 		if s.Err != "" {
 			fmt.Fprintf(p.out, "  %s\n", s.Err)
+		}
+		if s.Stray > 0 {
+			fmt.Fprintf(p.out, "  it prints to its standard output what are no messages (%d times); they are passed over\n", s.Stray)
 		}
 		for _, t := range s.Tools {
 			fmt.Fprintf(p.out, "  %s\n", t)

@@ -101,5 +101,9 @@ func examineMCP(ctx context.Context, cfg *config.Config, name string) (string, e
 	if !s.Connected {
 		return "", &advised{errors.New(s.Err), "correct tools.mcp_servers." + s.Name}
 	}
-	return fmt.Sprintf("%d tools", len(s.Tools)), nil
+	text := fmt.Sprintf("%d tools", len(s.Tools))
+	if s.Stray > 0 {
+		text += fmt.Sprintf("; it prints to its standard output what are no messages (%d times), which are passed over", s.Stray)
+	}
+	return text, nil
 }

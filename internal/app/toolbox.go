@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -101,10 +104,10 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 	}
 	t.memory = memory.New(p.bus.Table("memory"), nil)
 	t.env = system.NewEnv(p.bus.Table("env"), nil)
-	t.mcp = p.newMCP(t.wear.remote, t.redact)
 	if t.wear.latest, err = t.equip(p.cfg); err != nil {
 		return t, err
 	}
+	t.mcp = p.newMCP(t.wear.remote, t.redact, t.wear.latest.fence)
 	t.exec = tools.NewExecutor(t.wear.latest.reg, t.wear.latest.opts)
 	return t, nil
 }
@@ -181,10 +184,23 @@ func fenceOptions(cfg *config.Config) *fence.Options {
 }
 
 // newMCP makes the connections to MCP servers; they are made when it runs.
-func (p *program) newMCP(reg *tools.Registry, redact *tools.Redactor) *mcp.Manager {
+func (p *program) newMCP(reg *tools.Registry, redact *tools.Redactor, f *fence.Fence) *mcp.Manager {
 	return mcp.New(mcpServers(p.cfg), mcp.Options{
-		Registry: reg, Media: store{p.files()}, Dir: p.cfg.MCPDir(), Version: p.opts.Version, Log: p.log, Redact: redact.Text,
+		Registry: reg, Media: store{p.files()}, Save: saver(f), Dir: p.cfg.MCPDir(), Version: p.opts.Version, Log: p.log, Redact: redact.Text,
 	})
+}
+
+// saver puts files of MCP servers where what comes from outside stands.
+func saver(f *fence.Fence) func(name string, data []byte) (string, error) {
+	return func(name string, data []byte) (string, error) {
+		ext := path.Ext(name)
+		name = path.Join("downloads", strings.TrimSuffix(name, ext)+"-"+strings.ToLower(rand.Text()[:4])+ext)
+		_, err := f.Write(name, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+		return name, err
+	}
 }
 
 func mcpServers(cfg *config.Config) []mcp.Server {

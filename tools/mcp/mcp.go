@@ -7,8 +7,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +37,10 @@ type Server struct {
 // Options of New; Registry is required.
 type Options struct {
 	Registry *tools.Registry
-	Media    media.Store // keeps pictures that tools return; nil: they are named only
+	Media    media.Store // keeps files that tools return; nil: they are named only
+	// Save puts such a file into a folder for what came from outside, where file
+	// tools find it, and returns its path; nil: it is in Media only.
+	Save func(name string, data []byte) (path string, err error)
 	// Dir holds a working folder for each started server, by its name. It must
 	// be out of the reach of tools: servers run code that they find there.
 	Dir     string
@@ -57,6 +62,8 @@ type State struct {
 	Tools     []string  `json:"tools,omitempty"` // as registered
 	Skipped   []string  `json:"skipped,omitempty"`
 	Err       string    `json:"err,omitempty"` // the last trouble
+	// Stray counts what the server printed in the place of messages.
+	Stray int `json:"stray,omitempty"`
 }
 
 // Manager keeps the connections. Safe for concurrent use.
@@ -69,6 +76,9 @@ type Manager struct {
 func New(servers []Server, o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && o.Version == "" { // the protocol wants one
+		o.Version = cmp.Or(info.Main.Version, "(devel)")
 	}
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }

@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		beBot()
 		return
 	default:
+		if style, ok := strings.CutPrefix(kind, "raw "); ok {
+			raw(style)
+			return
+		}
 		serve(kind)
 		return
 	}
