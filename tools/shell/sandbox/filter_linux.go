@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -78,6 +79,10 @@ func newFilter(abi int) *filter {
 		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 	}, with(unix.EOPNOTSUPP))
 	f.each([]uint32{unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK}, with(unix.ENOSPC))
+	f.modes()
+	// Of openat2 the mode stands in memory; whoever knows it knows openat, too.
+	// What memfd_create makes counts as nobody's memory; a file in TMPDIR does as well.
+	f.each([]uint32{unix.SYS_OPENAT2, unix.SYS_MEMFD_CREATE}, with(unix.ENOSYS))
 	f.each([]uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, with(unix.ENOSYS))
 	f.each(forbidden(), with(unix.EPERM))
 	f.code = append(f.code, give(allow))
@@ -110,14 +115,19 @@ func begun() *filter {
 func (f *filter) sockets() {
 	f.on(
 		unix.SYS_SOCKET, loadArg(0),
-		jump(unix.BPF_JEQ, unix.AF_INET, 3, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 2, 0), jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0),
+		jump(unix.BPF_JEQ, unix.AF_INET, 5, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 4, 0), jump(unix.BPF_JEQ, unix.AF_NETLINK, 0, 2),
+		// Of netlink only what lists addresses: by others processes could write to one another.
+		loadArg(2), jump(unix.BPF_JEQ, unix.NETLINK_ROUTE, 1, 0),
 		give(with(unix.EAFNOSUPPORT)), give(allow),
 	)
-	// A pair of datagram sockets could be connected to somebody else.
+	// A pair without connection could be connected to somebody else: datagrams,
+	// and what the kernel takes for them (SOCK_RAW).
 	const kind = 0xf
 	f.on(
-		unix.SYS_SOCKETPAIR, loadArg(1), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind},
-		jump(unix.BPF_JEQ, unix.SOCK_DGRAM, 0, 1), give(with(unix.EPERM)), give(allow),
+		unix.SYS_SOCKETPAIR, loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 4),
+		loadArg(1), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind},
+		jump(unix.BPF_JEQ, unix.SOCK_STREAM, 2, 0), jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1, 0),
+		give(with(unix.EPERM)), give(allow),
 	)
 }
 
@@ -141,8 +151,17 @@ func (f *filter) others() {
 	} {
 		arg(nr, 0)
 	}
-	arg(unix.SYS_SETPRIORITY, 1)
-	arg(unix.SYS_IOPRIO_SET, 1)
+	// Itself or its group, of which nobody else is; not all of the user.
+	group := func(nr, process uint32) {
+		f.on(
+			nr, loadArg(1), jump(unix.BPF_JEQ, 0, 0, 3),
+			loadArg(0), jump(unix.BPF_JEQ, process, 2, 0), jump(unix.BPF_JEQ, process+1, 1, 0),
+			give(with(unix.EPERM)), give(allow),
+		)
+	}
+	const prioProcess, ioprioProcess = 0, 1 // setpriority(2), ioprio_set(2)
+	group(unix.SYS_SETPRIORITY, prioProcess)
+	group(unix.SYS_IOPRIO_SET, ioprioProcess)
 	// Flags of files (chattr; the second number is for 32 bits), input pushed
 	// into a terminal.
 	const setFlags, setFlags32, setXattr, pushInput, terminal = 0x40086602, 0x40046602, 0x401c5820, 0x5412, 0x541c
@@ -151,6 +170,26 @@ func (f *filter) others() {
 		jump(unix.BPF_JEQ, setFlags, 4, 0), jump(unix.BPF_JEQ, setFlags32, 3, 0), jump(unix.BPF_JEQ, setXattr, 2, 0), jump(unix.BPF_JEQ, pushInput, 1, 0),
 		jump(unix.BPF_JEQ, terminal, 0, 1), give(with(unix.EPERM)), give(allow),
 	)
+}
+
+// modes refuses files that are born with special bits, as chmod does later.
+func (f *filter) modes() {
+	const tmpfile = 0x400000 // __O_TMPFILE of asm-generic/fcntl.h, without O_DIRECTORY
+	open := func(nr uint32, flags, mode int) {
+		f.on(
+			nr, loadArg(flags), jump(unix.BPF_JSET, unix.O_CREAT|tmpfile, 0, 3), // without, the mode is any number
+			loadArg(mode), jump(unix.BPF_JSET, special, 0, 1), give(with(unix.EPERM)), give(allow),
+		)
+	}
+	open(unix.SYS_OPENAT, 2, 3)
+	for _, nr := range oldOpens() {
+		open(nr, 1, 2)
+	}
+	made := map[uint32]int{unix.SYS_MKNODAT: 2, unix.SYS_MKDIRAT: 2}
+	maps.Copy(made, oldMakes())
+	for nr, mode := range made {
+		f.on(nr, loadArg(mode), jump(unix.BPF_JSET, special, 0, 1), give(with(unix.EPERM)), give(allow))
+	}
 }
 
 // signals has the warden look at whom a signal is for, on kernels whose

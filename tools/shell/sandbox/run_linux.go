@@ -118,11 +118,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (out Outcome, err error) {
 	if err != nil {
 		return out, fmt.Errorf("create folder for a command: %w", err)
 	}
-	defer func() {
-		if gone := os.RemoveAll(temp); gone != nil && err == nil {
-			err = fmt.Errorf("remove the folder of a command: %w", gone)
-		}
-	}()
+	defer removeTree(temp)
 	if temp, err = realPath(temp); err != nil {
 		return out, fmt.Errorf("find folder for a command: %w", err)
 	}

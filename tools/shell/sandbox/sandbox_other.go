@@ -30,7 +30,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("create folder for a command: %w", err)
 	}
-	defer os.RemoveAll(temp)
+	defer removeTree(temp)
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+temp)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
