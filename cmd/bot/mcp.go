@@ -71,6 +71,9 @@ func (p *program) showMCP(states []mcp.State) {
 		if s.Err != "" {
 			fmt.Fprintf(p.out, "  %s\n", s.Err)
 		}
+		for _, path := range s.Closed {
+			fmt.Fprintf(p.out, "  out of its reach: %s (tools.mcp_servers.%s.paths opens it)\n", plain(path), s.Name)
+		}
 		if s.Stray > 0 {
 			fmt.Fprintf(p.out, "  it prints to its standard output what are no messages (%d times); they are passed over\n", s.Stray)
 		}

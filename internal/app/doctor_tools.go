@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"magpie/config"
 	"magpie/tools/screenshot"
@@ -100,6 +101,12 @@ func examineMCP(ctx context.Context, cfg *config.Config, name string) (string, e
 	s := states[0]
 	if !s.Connected {
 		return "", &advised{errors.New(s.Err), "correct tools.mcp_servers." + s.Name}
+	}
+	if len(s.Closed) > 0 {
+		return "", &advised{
+			fmt.Errorf("it runs in the sandbox, which keeps it from %s", strings.Join(s.Closed, ", ")),
+			fmt.Sprintf("name what it needs in tools.mcp_servers.%s.paths", s.Name),
+		}
 	}
 	text := fmt.Sprintf("%d tools", len(s.Tools))
 	if s.Stray > 0 {

@@ -170,7 +170,7 @@ func ProbeMCP(ctx context.Context, cfg *config.Config, o Options, names ...strin
 	}
 	redact := tools.NewRedactor(unlogged(cfg, ""))
 	return mcp.New(picked, mcp.Options{
-		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Version: o.Version, Log: o.Log, Redact: redact.Text,
+		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Wall: newWall(cfg, o.Log), Version: o.Version, Log: o.Log, Redact: redact.Text,
 	}).Test(ctx), nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"magpie/chat"
 	"magpie/media"
 	"magpie/tools"
+	"magpie/tools/shell/sandbox"
 )
 
 // Server is one server of the configuration: a Command to start, or a URL.
@@ -29,6 +30,10 @@ type Server struct {
 	Env     map[string]chat.Secret // beside PATH, HOME, LANG and TMPDIR
 	URL     string
 	Headers map[string]chat.Secret
+	// Paths are what a started server reaches besides its own folder, to read
+	// and to change; Bare runs it without the sandbox.
+	Paths []string
+	Bare  bool
 	// Tools are patterns of tool names as the server calls them; a leading "-"
 	// removes. Empty: all.
 	Tools []string
@@ -43,7 +48,10 @@ type Options struct {
 	Save func(name string, data []byte) (path string, err error)
 	// Dir holds a working folder for each started server, by its name. It must
 	// be out of the reach of tools: servers run code that they find there.
-	Dir     string
+	Dir string
+	// Wall gives the sandbox that servers are started in; nil, or one that gives
+	// nil: there is none.
+	Wall    func() *sandbox.Sandbox
 	Version string       // of the program, told to servers
 	Log     *slog.Logger // nil = silent
 	// Redact takes secrets out of what servers say; nil = nothing is taken.
@@ -64,6 +72,8 @@ type State struct {
 	Err       string    `json:"err,omitempty"` // the last trouble
 	// Stray counts what the server printed in the place of messages.
 	Stray int `json:"stray,omitempty"`
+	// Closed are paths that its configuration names and its sandbox keeps it from.
+	Closed []string `json:"closed,omitempty"`
 }
 
 // Manager keeps the connections. Safe for concurrent use.

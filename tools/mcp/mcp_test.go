@@ -24,12 +24,16 @@ import (
 	"magpie/media"
 	"magpie/tools"
 	"magpie/tools/mcp"
+	"magpie/tools/shell/sandbox"
 )
 
 // asServer names the variable that makes this test program an MCP server.
 const asServer = "MAGPIE_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		os.Exit(1)
+	}
 	switch kind := os.Getenv(asServer); kind {
 	case "":
 	case "bot":
@@ -101,6 +105,9 @@ type world struct {
 	stop func()
 }
 
+// wallOf are the tests whose servers are started in a sandbox.
+var wallOf = map[*testing.T]func() *sandbox.Sandbox{}
+
 func start(t *testing.T, servers ...mcp.Server) *world {
 	t.Helper()
 	return startIn(t, t.TempDir(), 5*time.Millisecond, servers...)
@@ -111,7 +118,7 @@ func startIn(t *testing.T, dir string, retry time.Duration, servers ...mcp.Serve
 	w := &world{t: t, reg: &tools.Registry{}}
 	w.exec = tools.NewExecutor(w.reg, &tools.Options{NetworkTimeout: patience})
 	w.Manager = mcp.New(servers, mcp.Options{
-		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry,
+		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry, Wall: wallOf[t],
 		Redact: func(s string) string { return strings.ReplaceAll(s, "k3y", "***") },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

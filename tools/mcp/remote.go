@@ -96,6 +96,9 @@ func (r *remote) Call(ctx context.Context, _ tools.Scope, args json.RawMessage) 
 		if strings.TrimSpace(text) == "" {
 			text = "the tool failed and did not say why"
 		}
+		if how := r.server.advice(); how != "" && refused.MatchString(text) {
+			text += "\n(" + how + "; its owner can do that)"
+		}
 		return tools.Result{}, tools.Errorf(tools.Failed, "%s", r.server.opt.Redact(text))
 	}
 	return tools.Result{Text: text, Attachments: files}, nil

@@ -33,6 +33,7 @@ type server struct {
 	session    *sdk.ClientSession // nil: not connected
 	state      State
 	registered map[string]tools.Spec
+	walled     bool     // it runs in the sandbox
 	tasks      []string // tools that run as tasks only
 	reader     string   // the tool that reads the server's resources; "": it has none
 }

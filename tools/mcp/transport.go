@@ -148,6 +148,9 @@ func (s *server) start(ctx context.Context, c *sdk.Client) (*sdk.ClientSession, 
 	})
 	end := func() string {
 		said := kid.end()
+		if how := s.advice(); how != "" && (session == nil || refused.MatchString(said)) {
+			said += "; " + how
+		}
 		if session != nil {
 			_ = session.Close() // its process is gone in any case
 		}

@@ -28,11 +28,17 @@ import (
 	"magpie/tools"
 	"magpie/tools/fs/fence"
 	"magpie/tools/screenshot"
+	"magpie/tools/shell/sandbox"
 	"magpie/tools/web/guard"
 )
 
 // TestMain also looks that nothing is left behind: no goroutine, no profile.
-func TestMain(m *testing.M) { os.Exit(verify(m)) }
+func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		os.Exit(1)
+	}
+	os.Exit(verify(m))
+}
 
 func verify(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "screenshot-test-")

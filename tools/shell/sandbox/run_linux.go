@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -122,14 +122,18 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (out Outcome, err error) {
 	if temp, err = realPath(temp); err != nil {
 		return out, fmt.Errorf("find folder for a command: %w", err)
 	}
+	read, write, err := s.places(c.Places)
+	if err != nil {
+		return out, err
+	}
 	j := job{
 		Kind: s.report.Kind, Args: c.Args, Env: append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+temp), Dir: c.Dir,
-		Read: s.read, Write: append(s.write[:len(s.write):len(s.write)], temp), Limits: s.limits, ABI: s.abi, Counts: s.counts,
+		Read: read, Write: append(write[:len(write):len(write)], temp), Limits: c.Limits.or(s.limits), ABI: s.abi, Counts: s.counts,
 	}
 	if j.Kind == Bwrap {
 		j.Args = append(append([]string{s.bwrap}, s.bwrapArgs(j)...), c.Args...)
 	}
-	end, err := runWarden(ctx, j, c.Stdout, c.Stderr)
+	end, err := runWarden(ctx, j, c)
 	switch {
 	case ctx.Err() != nil:
 		return out, context.Cause(ctx)
@@ -144,7 +148,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (out Outcome, err error) {
 // runWarden starts the warden. The pipe over which it gets its job is also its
 // lifeline: it kills the command when the other end is closed, be it because
 // ctx ended or because this program died.
-func runWarden(ctx context.Context, j job, stdout, stderr io.Writer) (end ending, err error) {
+func runWarden(ctx context.Context, j job, c Command) (end ending, err error) {
 	lifeR, lifeW, err := os.Pipe()
 	if err != nil {
 		return end, fmt.Errorf("start a command: %w", err)
@@ -161,7 +165,7 @@ func runWarden(ctx context.Context, j job, stdout, stderr io.Writer) (end ending
 	// A program built with the race detector would sleep a second at its end.
 	cmd.Env = []string{helperVariable + "=" + wardenRole, "GORACE=atexit_sleep_ms=0"}
 	cmd.Dir = "/"
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ExtraFiles = []*os.File{lifeR, endW}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = lifeW.Close
@@ -174,7 +178,18 @@ func runWarden(ctx context.Context, j job, stdout, stderr io.Writer) (end ending
 	}
 	// A warden that dies early says more by its end than this by its error.
 	wrote := json.NewEncoder(lifeW).Encode(j)
+	ended := make(chan struct{})
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		select {
+		case <-c.Term:
+			_, _ = lifeW.Write([]byte{askToEnd}) // it has ended, if nobody reads
+		case <-ended:
+		}
+	})
 	waited := cmd.Wait()
+	close(ended)
+	asked.Wait()
 	if err := json.NewDecoder(endR).Decode(&end); err != nil {
 		return end, fmt.Errorf("the warden of a command died: %w", errors.Join(waited, wrote))
 	}

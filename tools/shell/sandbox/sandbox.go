@@ -11,11 +11,13 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,8 +46,7 @@ var (
 type Options struct {
 	// Want is the kind; "" is Auto.
 	Want Kind
-	// Write are the folders that commands may change; at least one. They must
-	// exist.
+	// Write are the folders that commands may change. They must exist.
 	Write []string
 	// Hidden are files and folders that no command may reach: configuration,
 	// keys, store. A folder of Write may lie inside one of them.
@@ -83,12 +84,27 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Command is what to run. It gets no input.
+// Command is what to run.
 type Command struct {
-	Args           []string // the program, as an absolute path, and its arguments
-	Env            []string // the whole environment, besides TMPDIR
-	Dir            string   // an absolute path
+	Args           []string  // the program, as an absolute path, and its arguments
+	Env            []string  // the whole environment, besides TMPDIR
+	Dir            string    // an absolute path
+	Stdin          io.Reader // nil: no input
 	Stdout, Stderr io.Writer
+	// Places are the folders of this run; nil: those of the Sandbox.
+	Places *Places
+	// Limits are those of this run; zero fields: those of the Sandbox.
+	Limits Limits
+	// Term asks the processes of the command to end (SIGTERM) when it is closed;
+	// nil: never.
+	Term <-chan struct{}
+}
+
+// Places are what one run reaches beside the system's programs. What lies in
+// them may not be Hidden.
+type Places struct {
+	Read  []string // files and folders
+	Write []string // the same, to be changed
 }
 
 // Outcome is how a command ended.
@@ -110,6 +126,7 @@ type Sandbox struct {
 	report Report
 	read   []string // real paths of what may be read and executed
 	write  []string // real paths of what may be changed
+	hidden []string
 	limits Limits
 	bwrap  string   // path of the program
 	users  []string // its options about user namespaces
@@ -124,7 +141,7 @@ func (s *Sandbox) Report() Report { return s.report }
 // program must call Helper first thing in main. Errors are ErrUnavailable and
 // ErrExposed with an explanation for the operator.
 func New(o Options) (*Sandbox, error) {
-	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths()}
+	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), hidden: o.Hidden}
 	if o.Want == "" {
 		o.Want = Auto
 	}
@@ -136,28 +153,69 @@ func New(o Options) (*Sandbox, error) {
 		s.write = append(s.write, real)
 	}
 	if o.Want != Off {
-		if err := s.exposed(o.Hidden); err != nil {
-			return nil, err
+		if h, dir := s.exposed(append(s.read[:len(s.read):len(s.read)], s.write...)); h != "" {
+			return nil, fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
 		}
 	}
 	return s, s.choose(o.Want)
 }
 
-// exposed says which hidden thing lies in a folder that commands get. Neither
+// exposed says which hidden thing lies in which of the folders. Neither
 // Landlock nor anybody who reads a configuration can subtract from a folder.
-func (s *Sandbox) exposed(hidden []string) error {
-	for _, h := range hidden {
+func (s *Sandbox) exposed(dirs []string) (hidden, in string) {
+	for _, h := range s.hidden {
 		real, err := realPath(h)
 		if err != nil {
 			continue // not there yet, or not ours to see
 		}
-		for _, dir := range append(append([]string{}, s.write...), s.read...) {
+		for _, dir := range dirs {
 			if inside(real, dir) {
-				return fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
+				return h, dir
 			}
 		}
 	}
-	return nil
+	return "", ""
+}
+
+// places are the folders of a run, as real paths.
+func (s *Sandbox) places(p *Places) (read, write []string, err error) {
+	if p == nil {
+		return s.read, s.write, nil
+	}
+	read = s.read[:len(s.read):len(s.read)]
+	for i, path := range append(p.Read[:len(p.Read):len(p.Read)], p.Write...) {
+		real, err := realPath(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("open folder for a command: %w", err)
+		}
+		if h, _ := s.exposed([]string{real}); h != "" && s.report.Kind != Off {
+			return nil, nil, fmt.Errorf("%w: %s lies in %s", ErrExposed, h, path)
+		}
+		if i < len(p.Read) {
+			read = append(read, real)
+		} else {
+			write = append(write, real)
+		}
+	}
+	return read, write, nil
+}
+
+// Exposes says whether something hidden lies in a folder, so that no run gets it.
+func (s *Sandbox) Exposes(dir string) bool {
+	real, err := realPath(dir)
+	if err != nil {
+		return false
+	}
+	hidden, _ := s.exposed([]string{real})
+	return hidden != ""
+}
+
+// or takes from all what l leaves open.
+func (l Limits) or(all Limits) Limits {
+	return Limits{
+		CPU: cmp.Or(l.CPU, all.CPU), File: cmp.Or(l.File, all.File), Data: cmp.Or(l.Data, all.Data),
+		Files: cmp.Or(l.Files, all.Files), Procs: cmp.Or(l.Procs, all.Procs),
+	}
 }
 
 // choose tries the wanted kind, or one after the other.
@@ -193,8 +251,9 @@ func (s *Sandbox) choose(want Kind) error {
 		ErrUnavailable, strings.Join(why, "; "))
 }
 
-// Readable says whether a program at this absolute path can be run inside.
-func (s *Sandbox) Readable(path string) bool {
+// Readable says whether a program at this absolute path can be run inside, by
+// commands that also get more.
+func (s *Sandbox) Readable(path string, more ...string) bool {
 	if s.report.Kind == Off {
 		return true
 	}
@@ -202,8 +261,8 @@ func (s *Sandbox) Readable(path string) bool {
 	if err != nil {
 		return false
 	}
-	for _, dir := range append(append([]string{}, s.read...), s.write...) {
-		if inside(real, dir) {
+	for _, dir := range slices.Concat(s.read, s.write, more) {
+		if dir, err := realPath(dir); err == nil && inside(real, dir) {
 			return true
 		}
 	}
