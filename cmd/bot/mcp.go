@@ -80,6 +80,9 @@ func (p *program) showMCP(states []mcp.State) {
 		for _, t := range s.Tools {
 			fmt.Fprintf(p.out, "  %s\n", t)
 		}
+		for _, t := range s.Tasks {
+			fmt.Fprintf(p.out, "  not offered, since it runs as a task only: %s\n", plain(t))
+		}
 		for _, t := range s.Skipped {
 			fmt.Fprintf(p.out, "  left out: %s\n", plain(t))
 		}

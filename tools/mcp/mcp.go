@@ -69,7 +69,9 @@ type State struct {
 	Since     time.Time `json:"since"`           // of the present state
 	Tools     []string  `json:"tools,omitempty"` // as registered
 	Skipped   []string  `json:"skipped,omitempty"`
-	Err       string    `json:"err,omitempty"` // the last trouble
+	// Tasks are tools that are not offered because they run as tasks only.
+	Tasks []string `json:"tasks,omitempty"`
+	Err   string   `json:"err,omitempty"` // the last trouble
 	// Stray counts what the server printed in the place of messages.
 	Stray int `json:"stray,omitempty"`
 	// Closed are paths that its configuration names and its sandbox keeps it from.

@@ -105,9 +105,6 @@ type world struct {
 	stop func()
 }
 
-// wallOf are the tests whose servers are started in a sandbox.
-var wallOf = map[*testing.T]func() *sandbox.Sandbox{}
-
 func start(t *testing.T, servers ...mcp.Server) *world {
 	t.Helper()
 	return startIn(t, t.TempDir(), 5*time.Millisecond, servers...)
@@ -118,7 +115,7 @@ func startIn(t *testing.T, dir string, retry time.Duration, servers ...mcp.Serve
 	w := &world{t: t, reg: &tools.Registry{}}
 	w.exec = tools.NewExecutor(w.reg, &tools.Options{NetworkTimeout: patience})
 	w.Manager = mcp.New(servers, mcp.Options{
-		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry, Wall: wallOf[t],
+		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry, Wall: wallOf[t.Name()],
 		Redact: func(s string) string { return strings.ReplaceAll(s, "k3y", "***") },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -176,6 +176,7 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 			list = append(list, t)
 		}
 	}
+	list, tasks := s.callable(list)
 	s.mu.Lock()
 	s.session = session // before a model can see the tools
 	s.mu.Unlock()
@@ -190,9 +191,24 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 		s.state.Since = time.Now()
 	}
 	s.state.Connected, s.state.Err = true, ""
-	s.state.Tools, s.state.Skipped = names, skipped
+	s.state.Tools, s.state.Skipped, s.state.Tasks = names, skipped, tasks
 	s.opt.Log.Info("mcp server connected", "tools", len(names))
 	return nil
+}
+
+// callable takes those out that run as tasks only, which this program does not
+// do.
+func (s *server) callable(list []*sdk.Tool) (rest []*sdk.Tool, tasks []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range list {
+		if slices.Contains(s.tasks, t.Name) {
+			tasks = append(tasks, t.Name)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	return rest, tasks
 }
 
 // register brings the registry to the list. A tool that stands already is there
@@ -207,7 +223,7 @@ func (s *server) register(list []*sdk.Tool) (names, skipped []string) {
 		skipped = append(skipped, name+": "+err.Error())
 	}
 	for _, t := range list {
-		if err := s.usable(t); err != nil {
+		if err := usable(t); err != nil {
 			skip(t.Name, err)
 			continue
 		}
@@ -286,15 +302,9 @@ func (s *server) clean(err error) error {
 }
 
 // usable says what the registry cannot know to be wrong with a tool.
-func (s *server) usable(t *sdk.Tool) error {
+func usable(t *sdk.Tool) error {
 	if strings.TrimSpace(t.Name) == "" {
 		return errors.New("a tool without a name cannot be called")
-	}
-	s.mu.Lock()
-	task := slices.Contains(s.tasks, t.Name)
-	s.mu.Unlock()
-	if task {
-		return errors.New("it runs as a task only (execution.taskSupport: required), which this program does not do")
 	}
 	return references(schemaOf(t.InputSchema))
 }

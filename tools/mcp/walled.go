@@ -31,7 +31,7 @@ func (s *server) startWalled(c *child, wall *sandbox.Sandbox, cmd *exec.Cmd) err
 	if err != nil {
 		return err
 	}
-	places := &sandbox.Places{Read: s.named(wall, program), Write: append([]string{cmd.Dir}, s.cfg.Paths...)}
+	places := &sandbox.Places{Read: s.named(wall, program), Write: append([]string{cmd.Dir}, s.cfg.Paths...), Limits: sandbox.Limits{CPU: serverCPU}}
 	for _, p := range s.cfg.Paths {
 		if _, err := os.Stat(p); err != nil {
 			return fmt.Errorf("tools.mcp_servers.%s.paths: %w; want files and folders that exist", s.cfg.Name, err)
@@ -56,7 +56,6 @@ func (s *server) startWalled(c *child, wall *sandbox.Sandbox, cmd *exec.Cmd) err
 	run := sandbox.Command{
 		Args: append([]string{program}, s.cfg.Args...), Env: append(s.environment(), "HOME="+cmd.Dir), Dir: cmd.Dir,
 		Stdin: pipes[0][0], Stdout: pipes[1][1], Stderr: pipes[2][1], Places: places,
-		Limits: sandbox.Limits{CPU: serverCPU},
 	}
 	s.runWalled(c, wall, run)
 	return nil

@@ -68,7 +68,7 @@ type browser struct {
 
 // startBrowser starts Chromium behind a proxy. It is killed, with its children,
 // when ctx ends.
-func startBrowser(ctx context.Context, o *Options, proxy string) (*browser, error) {
+func startBrowser(ctx context.Context, o *Options, way *proxy) (*browser, error) {
 	profile, err := os.MkdirTemp("", "magpie-browser-")
 	if err != nil {
 		return nil, err
@@ -78,14 +78,17 @@ func startBrowser(ctx context.Context, o *Options, proxy string) (*browser, erro
 	if o.Wall != nil {
 		wall = o.Wall()
 	}
-	if err := b.start(o.Chrome, proxy, wall); err != nil {
+	if wall != nil && !wall.Guards() && wall.Report().Kind == sandbox.Landlock {
+		wall = nil // Chromium ends when it gets no socket of a file, and there they would lead to others'
+	}
+	if err := b.start(o.Chrome, way, wall); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(profile))
 	}
 	b.stop = context.AfterFunc(ctx, b.kill)
 	return b, nil
 }
 
-func (b *browser) start(path, proxy string, wall *sandbox.Sandbox) error {
+func (b *browser) start(path string, way *proxy, wall *sandbox.Sandbox) error {
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
 		return err
@@ -96,10 +99,13 @@ func (b *browser) start(path, proxy string, wall *sandbox.Sandbox) error {
 	}
 	b.to, b.pipe, b.from = ourOut, ourIn, bufio.NewReaderSize(ourIn, 64<<10)
 	if wall != nil {
-		b.startWalled(wall, append([]string{path}, flags(b.profile, proxy, true)...), theirIn, theirOut)
+		if _, err := exec.LookPath(path); err != nil { // inside, a shell would look
+			return errors.Join(err, theirIn.Close(), theirOut.Close(), ourOut.Close(), ourIn.Close())
+		}
+		b.startWalled(wall, path, way, theirIn, theirOut)
 		return nil
 	}
-	cmd := exec.Command(path, flags(b.profile, proxy, false)...)
+	cmd := exec.Command(path, flags(b.profile, way.address(), false)...)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4, as --remote-debugging-pipe wants them
 	cmd.Env = append(environment(b.profile), "TMPDIR="+b.profile)
 	cmd.Dir = b.profile
@@ -126,7 +132,15 @@ const (
 // system's programs and fonts, and no socket of the machine. Its own sandbox
 // needs namespaces, which nobody gets there, so it is left out: the wall around
 // all of it is the stronger one of the two for what lies outside.
-func (b *browser) startWalled(wall *sandbox.Sandbox, command []string, in, out *os.File) {
+//
+// Where the network can be guarded, the kernel sees to it that the proxy is the
+// only way out.
+func (b *browser) startWalled(wall *sandbox.Sandbox, path string, way *proxy, in, out *os.File) {
+	network, address := sandbox.Open, way.address()
+	if wall.Guards() {
+		network, address = sandbox.Guarded, "http://"+sandbox.ProxyAddress
+	}
+	command := append([]string{path}, flags(b.profile, address, true)...)
 	read := []string{"/var/cache/fontconfig", "/etc/chromium", "/etc/chromium.d", "/etc/opt/chrome", "/usr/local/share/fonts"}
 	if real, err := filepath.EvalSymlinks(command[0]); err == nil && !wall.Readable(real) {
 		read = append(read, filepath.Dir(real))
@@ -141,8 +155,11 @@ func (b *browser) startWalled(wall *sandbox.Sandbox, command []string, in, out *
 		_, _ = wall.Run(ctx, sandbox.Command{ // how it ends shows at the pipe
 			Args: append([]string{"/bin/sh", "-c", `exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null`}, command...),
 			Env:  environment(b.profile), Dir: b.profile, Stdin: in, Stdout: out,
-			Places: &sandbox.Places{Read: there(read), Write: []string{b.profile}},
-			Limits: sandbox.Limits{CPU: browserCPU, File: browserFile, Files: browserFiles},
+			Network: network, Proxy: way.take,
+			Places: &sandbox.Places{
+				Read: there(read), Write: []string{b.profile}, Sockets: true,
+				Limits: sandbox.Limits{CPU: browserCPU, File: browserFile, Files: browserFiles},
+			},
 		})
 	}()
 	b.kill, b.wait = cancel, func() { <-ended }
@@ -172,6 +189,9 @@ func flags(profile, proxy string, walled bool) []string {
 	}
 	if walled || os.Geteuid() == 0 { // Chromium refuses its sandbox to root
 		all = append(all, "--no-sandbox")
+	}
+	if walled { // whoever begins as a copy of another process counts its open files in /proc, and gives up without
+		all = append(all, "--no-zygote", "--in-process-gpu")
 	}
 	return append(all, "about:blank")
 }

@@ -59,6 +59,15 @@ func verify(m *testing.M) int {
 	return code
 }
 
+// wall is the sandbox of this machine; nil: there is none.
+var wall = sync.OnceValue(func() *sandbox.Sandbox {
+	s, err := sandbox.New(sandbox.Options{})
+	if err != nil || s.Report().Kind == sandbox.Off {
+		return nil
+	}
+	return s
+})
+
 // chrome finds the browser.
 func chrome(t testing.TB) string {
 	t.Helper()
@@ -90,7 +99,7 @@ func newWorld(t testing.TB, allow ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.opt = screenshot.Options{Files: f, Guard: g}
+	w.opt = screenshot.Options{Files: f, Guard: g, Wall: wall}
 	return w
 }
 

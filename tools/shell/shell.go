@@ -98,7 +98,7 @@ func New(cfg Config, deps Deps) (*Shell, error) {
 	}
 	folders := append([]string{s.cfg.Workspace}, s.cfg.Allowed...)
 	s.sandbox, err = sandbox.New(sandbox.Options{
-		Want: s.cfg.Sandbox, Write: folders, Hidden: s.cfg.Hidden, Limits: sandbox.Limits{CPU: 2 * s.cfg.Limits.MaxTimeout},
+		Want: s.cfg.Sandbox, Write: folders, Hidden: s.cfg.Hidden, Limits: sandbox.Limits{CPU: 2 * s.cfg.Limits.MaxTimeout}, Network: sandbox.Open,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tools.exec.sandbox: %w", err)

@@ -108,7 +108,7 @@ func TestFilter(t *testing.T) {
 	add("old fcntl", oldFcntls(), allow, 3, unix.F_SETLK)
 	add("private", privateCalls(), allow)
 	add("forbidden", forbidden(), no(unix.EPERM))
-	f := newFilter(1)
+	f := newFilter(job{ABI: 1, Network: Open})
 	for _, c := range calls {
 		if got := f.run(t, auditArch, c.nr, c.args...); got != c.want {
 			t.Errorf("%s (%d): %#x, want %#x", c.name, c.nr, got, c.want)
@@ -117,10 +117,10 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s (%d) of another architecture: %#x", c.name, c.nr, got)
 		}
 	}
-	if newest := newFilter(abiScope); newest.run(t, auditArch, unix.SYS_KILL, 1) != allow {
+	if newest := newFilter(job{ABI: abiScope, Network: Open}); newest.run(t, auditArch, unix.SYS_KILL, 1) != allow {
 		t.Error("a signal is asked about although Landlock guards it")
 	}
-	if counter := newCounter(); counter.run(t, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER) != ask || counter.run(t, auditArch, unix.SYS_PTRACE) != allow {
+	if counter := newCounter(job{Network: Open}); counter.run(t, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER) != ask || counter.run(t, auditArch, unix.SYS_PTRACE) != allow {
 		t.Error("the filter for bwrap does more than counting forks, or less")
 	}
 }

@@ -15,6 +15,7 @@ import (
 const (
 	abiRefer    = 2 // moving between folders
 	abiTruncate = 3
+	abiNetwork  = 4 // binding and connecting of TCP
 	abiIoctl    = 5
 	abiScope    = 6 // signals and abstract sockets
 	abiUnix     = 9
@@ -59,6 +60,14 @@ func restrictPaths(j job) error {
 	wall := []any{handled}
 	if j.ABI >= abiScope {
 		wall = append(wall, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
+	}
+	// Connections of a guarded command are made by the warden.
+	if j.ABI >= abiNetwork && j.Network != Open {
+		closed := landlock.AccessNetSet(ll.AccessNetConnectTCP)
+		if !j.Listen {
+			closed |= ll.AccessNetBindTCP
+		}
+		wall = append(wall, closed)
 	}
 	cfg, err := landlock.NewConfig(wall...)
 	if err != nil {

@@ -12,9 +12,11 @@ package sandbox
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -53,6 +55,11 @@ type Options struct {
 	Hidden []string
 	// Limits bound a command; zero fields have defaults.
 	Limits Limits
+	// Network is what commands have unless one says otherwise; "" is AutoNetwork.
+	Network Network
+	// Listen lets guarded commands listen on TCP ports of this machine, and
+	// connect to those.
+	Listen bool
 }
 
 // Limits bound one command with all its processes, or each of its processes.
@@ -91,20 +98,37 @@ type Command struct {
 	Dir            string    // an absolute path
 	Stdin          io.Reader // nil: no input
 	Stdout, Stderr io.Writer
-	// Places are the folders of this run; nil: those of the Sandbox.
+	// Places is what this run has of its own; nil: what the Sandbox gives.
 	Places *Places
-	// Limits are those of this run; zero fields: those of the Sandbox.
-	Limits Limits
 	// Term asks the processes of the command to end (SIGTERM) when it is closed;
 	// nil: never.
 	Term <-chan struct{}
+	// Network is what this one has; "" is the sandbox's. Guarded is an error of
+	// Run where it does not work.
+	Network Network
+	// Proxy gets every connection that a guarded command makes to ProxyAddress,
+	// each on a goroutine of its own. The connection is closed when Proxy
+	// returns, and when the command has ended; then ctx ends, too, and Run waits
+	// until Proxy has returned. nil: none is let through.
+	Proxy func(ctx context.Context, conn net.Conn)
+
+	// Prepare is told the folder of TMPDIR before the command starts. It may put
+	// files there and returns more variables; nil: none.
+	Prepare func(temp string) (env []string, err error)
+
+	reach []string // only tried, for Reaches
 }
 
-// Places are what one run reaches beside the system's programs. What lies in
-// them may not be Hidden.
+// Places are what one run reaches beside the system's programs, instead of the
+// folders of the Sandbox. What lies in them may not be Hidden.
 type Places struct {
 	Read  []string // files and folders
 	Write []string // the same, to be changed
+	// Limits are those of this run; zero fields: those of the Sandbox.
+	Limits Limits
+	// Sockets allows a guarded command to make sockets of files and to listen
+	// there, which some programs insist on. Nobody connects to one.
+	Sockets bool
 }
 
 // Outcome is how a command ended.
@@ -118,6 +142,8 @@ type Report struct {
 	Kind Kind
 	// Text is one line for people: what the wall is, or why there is none.
 	Text string
+	// Network is what commands have by default; never AutoNetwork.
+	Network Network
 }
 
 // Sandbox runs commands. Safe for concurrent use. It starts no goroutine that
@@ -132,6 +158,10 @@ type Sandbox struct {
 	users  []string // its options about user namespaces
 	counts bool     // bwrap's commands are under a filter that counts forks
 	abi    int      // of Landlock
+
+	network Network
+	listen  bool
+	guards  bool // Guarded works here
 }
 
 // Report says what is in force.
@@ -141,7 +171,7 @@ func (s *Sandbox) Report() Report { return s.report }
 // program must call Helper first thing in main. Errors are ErrUnavailable and
 // ErrExposed with an explanation for the operator.
 func New(o Options) (*Sandbox, error) {
-	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), hidden: o.Hidden}
+	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), hidden: o.Hidden, listen: o.Listen, network: Open}
 	if o.Want == "" {
 		o.Want = Auto
 	}
@@ -157,7 +187,10 @@ func New(o Options) (*Sandbox, error) {
 			return nil, fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
 		}
 	}
-	return s, s.choose(o.Want)
+	if err := s.choose(o.Want); err != nil {
+		return s, err
+	}
+	return s, s.chooseNetwork(o.Network)
 }
 
 // exposed says which hidden thing lies in which of the folders. Neither
@@ -177,27 +210,29 @@ func (s *Sandbox) exposed(dirs []string) (hidden, in string) {
 	return "", ""
 }
 
-// places are the folders of a run, as real paths.
-func (s *Sandbox) places(p *Places) (read, write []string, err error) {
+// place puts what a run has of its own into its job.
+func (s *Sandbox) place(j *job, p *Places) error {
+	j.Read, j.Limits = s.read[:len(s.read):len(s.read)], s.limits
 	if p == nil {
-		return s.read, s.write, nil
+		j.Write = s.write[:len(s.write):len(s.write)]
+		return nil
 	}
-	read = s.read[:len(s.read):len(s.read)]
+	j.Limits, j.Sockets = p.Limits.or(s.limits), p.Sockets
 	for i, path := range append(p.Read[:len(p.Read):len(p.Read)], p.Write...) {
 		real, err := realPath(path)
 		if err != nil {
-			return nil, nil, fmt.Errorf("open folder for a command: %w", err)
+			return fmt.Errorf("open folder for a command: %w", err)
 		}
 		if h, _ := s.exposed([]string{real}); h != "" && s.report.Kind != Off {
-			return nil, nil, fmt.Errorf("%w: %s lies in %s", ErrExposed, h, path)
+			return fmt.Errorf("%w: %s lies in %s", ErrExposed, h, path)
 		}
 		if i < len(p.Read) {
-			read = append(read, real)
+			j.Read = append(j.Read, real)
 		} else {
-			write = append(write, real)
+			j.Write = append(j.Write, real)
 		}
 	}
-	return read, write, nil
+	return nil
 }
 
 // Exposes says whether something hidden lies in a folder, so that no run gets it.
@@ -221,7 +256,7 @@ func (l Limits) or(all Limits) Limits {
 // choose tries the wanted kind, or one after the other.
 func (s *Sandbox) choose(want Kind) error {
 	if want == Off {
-		s.report = Report{Off, "off: switched off by the configuration; commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: switched off by the configuration; commands can do what the bot's user can"}
 		return nil
 	}
 	kinds := []Kind{want}
@@ -229,20 +264,20 @@ func (s *Sandbox) choose(want Kind) error {
 		kinds = []Kind{Landlock, Bwrap}
 	}
 	if want == Auto && runtime.GOOS != "linux" {
-		s.report = Report{Off, "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
 		return nil
 	}
 	var why []string
 	for _, kind := range kinds {
 		text, err := s.try(kind)
 		if err == nil {
-			s.report = Report{kind, text}
+			s.report = Report{Kind: kind, Text: text}
 			return nil
 		}
 		why = append(why, fmt.Sprintf("%s: %v", kind, err))
 	}
 	if want == Auto {
-		s.report = Report{Off, "off: nothing to build it of works here (" + strings.Join(why, "; ") + "); commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: nothing to build it of works here (" + strings.Join(why, "; ") + "); commands can do what the bot's user can"}
 		return nil
 	}
 	return fmt.Errorf("%w: %s. Landlock needs Linux 5.13 or newer with landlock in the list of its security modules "+
@@ -267,6 +302,19 @@ func (s *Sandbox) Readable(path string, more ...string) bool {
 		}
 	}
 	return false
+}
+
+// environment is that of a command whose TMPDIR is temp.
+func (c Command) environment(temp string) ([]string, error) {
+	env := append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+temp)
+	if c.Prepare == nil {
+		return env, nil
+	}
+	more, err := c.Prepare(temp)
+	if err != nil {
+		return nil, fmt.Errorf("prepare a command: %w", err)
+	}
+	return append(env, more...), nil
 }
 
 func realPath(path string) (string, error) {

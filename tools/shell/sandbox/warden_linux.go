@@ -18,6 +18,7 @@ import (
 const (
 	jobFile = 3 // the job; its end is the order to stop
 	endFile = 4 // where the ending goes
+	netFile = 5 // where connections of a guarded command go
 )
 
 // askToEnd is a byte behind the job: the command is to end by itself. The line
@@ -32,6 +33,7 @@ const pollTime = 2 * time.Millisecond
 func guardCommand() {
 	unix.CloseOnExec(jobFile)
 	unix.CloseOnExec(endFile)
+	unix.CloseOnExec(netFile)
 	// A stop of the whole service reaches the warden too. The bot will tell
 	// it what to do; a signal that is ignored would be ignored by the command.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
@@ -72,6 +74,7 @@ func runJob() (ending, error) {
 type warden struct {
 	job   job
 	gate  *gate // nil: there is no filter
+	door  *door // nil: the network is not guarded
 	first int   // the command's first process
 	ended chan syscall.WaitStatus
 	gone  chan struct{} // closed when no child is left
@@ -80,6 +83,9 @@ type warden struct {
 }
 
 func (w *warden) run(stop <-chan struct{}) (end ending, err error) {
+	if w.door, err = openDoor(w.job); err != nil {
+		return end, err
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return end, fmt.Errorf("make a socket: %w", err)
@@ -130,7 +136,7 @@ func (w *warden) prepare(sock *os.File) error {
 	}
 	if listener >= 0 {
 		w.mu.Lock()
-		w.gate = newGate(listener, w.job)
+		w.gate = newGate(listener, w.job, w.door)
 		w.mu.Unlock()
 		go w.gate.run() // ends when the last process under the filter does
 	}

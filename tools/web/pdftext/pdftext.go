@@ -99,8 +99,10 @@ func (r Reader) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	end, err := r.Wall.Run(ctx, sandbox.Command{
 		Args: r.Command, Env: env, Dir: "/", Stdin: in, Stdout: out,
-		Places: &sandbox.Places{Read: r.Command[:1]},
-		Limits: sandbox.Limits{CPU: maxTime, File: 1 << 20, Data: maxMemory, Files: 64, Procs: maxThreads},
+		Places: &sandbox.Places{
+			Read:   r.Command[:1],
+			Limits: sandbox.Limits{CPU: maxTime, File: 1 << 20, Data: maxMemory, Files: 64, Procs: maxThreads},
+		},
 	})
 	if err == nil && (end.Code != 0 || end.Signal != "") {
 		err = fmt.Errorf("the reader ended with %d %s", end.Code, end.Signal)
