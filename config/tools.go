@@ -49,6 +49,9 @@ type Exec struct {
 	AllowListOnly  bool
 	Sandbox        string   `oneof:"auto|landlock|bwrap|off"`
 	Env            []string // names of variables that a command may see
+	Network        string   `oneof:"auto|guarded|open|none"`
+	Hosts          []string // that a guarded command reaches; none: all
+	Listen         bool     // on TCP ports, although guarded
 }
 
 // WebTools is the section tools.web.
@@ -154,7 +157,7 @@ func defaultTools() Tools {
 		ToolLimits: ToolLimits{Timeout: 30 * time.Second, NetworkTimeout: time.Minute, MaxConcurrent: 3, MaxResultChars: 16_000},
 		Fence:      Fence{RestrictToWorkspace: true, PathPolicy: "strict", Symlinks: "deny"},
 		Enabled:    []string{"*"},
-		Exec:       Exec{Enabled: true, Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxOutputChars: 10_000, Sandbox: "auto"},
+		Exec:       Exec{Enabled: true, Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxOutputChars: 10_000, Sandbox: "auto", Network: "auto"},
 		Web:        WebTools{Search: Search{MaxResults: 10}, Fetch: Fetch{Format: "markdown", MaxChars: 50_000}},
 	}
 }

@@ -174,6 +174,9 @@ func (t *toolbox) register(o *outfit) (err error) {
 }
 
 func openFence(cfg *config.Config) (*fence.Fence, error) {
+	if err := CheckFolders(cfg); err != nil {
+		return nil, err
+	}
 	return fence.New(cfg.Workspace, fenceOptions(cfg))
 }
 
@@ -189,7 +192,7 @@ func fenceOptions(cfg *config.Config) *fence.Options {
 // newMCP makes the connections to MCP servers; they are made when it runs.
 func (t *toolbox) newMCP(f *fence.Fence) *mcp.Manager {
 	return mcp.New(mcpServers(t.p.cfg), mcp.Options{
-		Registry: t.wear.remote, Media: store{t.p.files()}, Save: saver(f), Dir: t.p.cfg.MCPDir(), Wall: t.wear.wall,
+		Registry: t.wear.remote, Media: store{t.p.files()}, Save: saver(f), Dir: t.p.cfg.MCPDir(), Wall: t.wear.wall, Proxy: serverProxy(t.p.cfg),
 		Version: t.p.opts.Version, Log: t.p.log, Redact: t.redact.Text,
 	})
 }

@@ -5,8 +5,21 @@ import (
 	"sync"
 
 	"magpie/config"
+	"magpie/internal/proxy"
+	"magpie/tools/egress"
 	"magpie/tools/shell/sandbox"
+	"magpie/tools/web/guard"
 )
+
+// serverProxy is how MCP servers reach the internet: they are the operator's, so
+// the list of hosts for commands is not theirs.
+func serverProxy(cfg *config.Config) *egress.Proxy {
+	g, err := guard.New(&guard.Options{Allow: cfg.Tools.Web.AllowPrivate})
+	if err != nil {
+		return nil // web tools say what is wrong
+	}
+	return egress.New(egress.Options{Guard: g, Upstream: proxy.Environment})
+}
 
 // newWall makes the sandbox of what the program starts for itself: MCP servers,
 // the browser, the reader of PDF files. It is tried when it is wanted first; nil
@@ -17,7 +30,11 @@ func newWall(cfg *config.Config, log *slog.Logger) func() *sandbox.Sandbox {
 		if want == sandbox.Off {
 			want = sandbox.Auto
 		}
-		s, err := sandbox.New(sandbox.Options{Want: want, Hidden: hidden(cfg)})
+		network := sandbox.AutoNetwork
+		if cfg.Tools.Exec.Network == string(sandbox.Open) {
+			network = sandbox.Open
+		}
+		s, err := sandbox.New(sandbox.Options{Want: want, Hidden: hidden(cfg), Network: network, Listen: cfg.Tools.Exec.Listen})
 		if err == nil && s.Report().Kind != sandbox.Off {
 			return s
 		}

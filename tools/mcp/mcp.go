@@ -19,6 +19,7 @@ import (
 	"magpie/chat"
 	"magpie/media"
 	"magpie/tools"
+	"magpie/tools/egress"
 	"magpie/tools/shell/sandbox"
 )
 
@@ -51,7 +52,10 @@ type Options struct {
 	Dir string
 	// Wall gives the sandbox that servers are started in; nil, or one that gives
 	// nil: there is none.
-	Wall    func() *sandbox.Sandbox
+	Wall func() *sandbox.Sandbox
+	// Proxy is how servers reach the internet where their network is guarded;
+	// nil: they do not.
+	Proxy   *egress.Proxy
 	Version string       // of the program, told to servers
 	Log     *slog.Logger // nil = silent
 	// Redact takes secrets out of what servers say; nil = nothing is taken.

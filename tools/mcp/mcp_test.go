@@ -50,8 +50,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds every wait.
-const patience = 2 * time.Minute
+const patience = 2 * time.Minute // of every wait
 
 // serve is a server that misbehaves as its kind says.
 func serve(kind string) {
@@ -115,7 +114,7 @@ func startIn(t *testing.T, dir string, retry time.Duration, servers ...mcp.Serve
 	w := &world{t: t, reg: &tools.Registry{}}
 	w.exec = tools.NewExecutor(w.reg, &tools.Options{NetworkTimeout: patience})
 	w.Manager = mcp.New(servers, mcp.Options{
-		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry, Wall: wallOf[t.Name()],
+		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry, Wall: wallOf,
 		Redact: func(s string) string { return strings.ReplaceAll(s, "k3y", "***") },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

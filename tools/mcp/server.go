@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"magpie/tools"
+	"magpie/tools/egress"
 )
 
 const (
@@ -33,9 +34,10 @@ type server struct {
 	session    *sdk.ClientSession // nil: not connected
 	state      State
 	registered map[string]tools.Spec
-	walled     bool     // it runs in the sandbox
-	tasks      []string // tools that run as tasks only
-	reader     string   // the tool that reads the server's resources; "": it has none
+	walled     bool        // it runs in the sandbox
+	way        *egress.Run // its way to the internet
+	tasks      []string    // tools that run as tasks only
+	reader     string      // the tool that reads the server's resources; "": it has none
 }
 
 func newServer(cfg Server, o Options) *server {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"magpie/tools/egress"
 	"magpie/tools/shell/sandbox"
 )
 
@@ -56,6 +57,18 @@ func (s *server) startWalled(c *child, wall *sandbox.Sandbox, cmd *exec.Cmd) err
 	run := sandbox.Command{
 		Args: append([]string{program}, s.cfg.Args...), Env: append(s.environment(), "HOME="+cmd.Dir), Dir: cmd.Dir,
 		Stdin: pipes[0][0], Stdout: pipes[1][1], Stderr: pipes[2][1], Places: places,
+	}
+	if wall.Network() == sandbox.Guarded {
+		run.Prepare = func(temp string) ([]string, error) {
+			return egress.Prepare(temp, sandbox.ProxyAddress, wall.Listens(), run.Env)
+		}
+		if s.opt.Proxy != nil {
+			way := s.opt.Proxy.Run()
+			run.Proxy = way.Serve
+			s.mu.Lock()
+			s.way = way
+			s.mu.Unlock()
+		}
 	}
 	s.runWalled(c, wall, run)
 	return nil
@@ -176,8 +189,11 @@ func (s *server) closed(wall *sandbox.Sandbox, places *sandbox.Places) (all []st
 	return slices.Compact(all)
 }
 
+// maxRefused is how many refused hosts are told.
+const maxRefused = 3
+
 // refused are the words of programs that the sandbox has stopped.
-var refused = regexp.MustCompile(`(?i)\b(EACCES|EPERM|EROFS|EAFNOSUPPORT|permission denied|not permitted|access is denied|read-only file system|address family not supported)\b`)
+var refused = regexp.MustCompile(`(?i)\b(EACCES|EPERM|EROFS|EAFNOSUPPORT|permission denied|not permitted|access is denied|read-only file system|address family not supported|connection refused|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed|name resolution|forbidden)\b`)
 
 // advice says which key opens the sandbox; "" when the server runs without one.
 func (s *server) advice() string {
@@ -185,6 +201,10 @@ func (s *server) advice() string {
 	defer s.mu.Unlock()
 	if !s.walled {
 		return ""
+	}
+	if lines := s.way.Refused(); len(lines) > 0 {
+		return fmt.Sprintf("it runs in the sandbox, whose network is guarded: %s; tools.web.allow_private lets networks through, tools.mcp_servers.%s.sandbox: off runs it without",
+			s.opt.Redact(strings.Join(lines[:min(len(lines), maxRefused)], "; ")), s.cfg.Name)
 	}
 	key, what := "tools.mcp_servers."+s.cfg.Name, "what it needs"
 	if len(s.state.Closed) > 0 {

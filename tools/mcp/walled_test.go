@@ -16,8 +16,16 @@ import (
 	"magpie/tools/shell/sandbox"
 )
 
-// wallOf are the tests, by name, whose servers are started in a sandbox.
-var wallOf = map[string]func() *sandbox.Sandbox{}
+// behindWall names the variable that has a test's servers started in a sandbox.
+const behindWall = "MAGPIE_TEST_BEHIND_WALL"
+
+// wallOf is the sandbox of a test's servers.
+func wallOf() *sandbox.Sandbox {
+	if os.Getenv(behindWall) == "" {
+		return nil
+	}
+	return auto()
+}
 
 var auto = sync.OnceValue(func() *sandbox.Sandbox {
 	s, err := sandbox.New(sandbox.Options{})
@@ -33,8 +41,7 @@ func walled(t *testing.T) {
 	if auto() == nil {
 		need.Unmet(t, "no sandbox works here")
 	}
-	wallOf[t.Name()] = auto
-	t.Cleanup(func() { delete(wallOf, t.Name()) })
+	t.Setenv(behindWall, "1")
 }
 
 // in runs a script as a server in the sandbox and returns what it wrote before it

@@ -102,7 +102,7 @@ func (b *browser) start(path string, way *proxy, wall *sandbox.Sandbox) error {
 		if _, err := exec.LookPath(path); err != nil { // inside, a shell would look
 			return errors.Join(err, theirIn.Close(), theirOut.Close(), ourOut.Close(), ourIn.Close())
 		}
-		b.startWalled(wall, path, way, theirIn, theirOut)
+		b.startWalled(wall, path, way, [2]*os.File{theirIn, theirOut})
 		return nil
 	}
 	cmd := exec.Command(path, flags(b.profile, way.address(), false)...)
@@ -135,7 +135,7 @@ const (
 //
 // Where the network can be guarded, the kernel sees to it that the proxy is the
 // only way out.
-func (b *browser) startWalled(wall *sandbox.Sandbox, path string, way *proxy, in, out *os.File) {
+func (b *browser) startWalled(wall *sandbox.Sandbox, path string, way *proxy, ends [2]*os.File) {
 	network, address := sandbox.Open, way.address()
 	if wall.Guards() {
 		network, address = sandbox.Guarded, "http://"+sandbox.ProxyAddress
@@ -149,12 +149,12 @@ func (b *browser) startWalled(wall *sandbox.Sandbox, path string, way *proxy, in
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		defer out.Close()
-		defer in.Close()
+		defer ends[1].Close()
+		defer ends[0].Close()
 		// A shell puts the pipes where --remote-debugging-pipe wants them.
 		_, _ = wall.Run(ctx, sandbox.Command{ // how it ends shows at the pipe
 			Args: append([]string{"/bin/sh", "-c", `exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null`}, command...),
-			Env:  environment(b.profile), Dir: b.profile, Stdin: in, Stdout: out,
+			Env:  environment(b.profile), Dir: b.profile, Stdin: ends[0], Stdout: ends[1],
 			Network: network, Proxy: way.take,
 			Places: &sandbox.Places{
 				Read: there(read), Write: []string{b.profile}, Sockets: true,

@@ -36,6 +36,9 @@ func (s *Sandbox) Network() Network { return s.network }
 // Guards says whether a command's network can be guarded here.
 func (s *Sandbox) Guards() bool { return s.guards }
 
+// Listens says whether guarded commands may listen on TCP ports.
+func (s *Sandbox) Listens() bool { return s.listen }
+
 // of is the network of one command.
 func (s *Sandbox) networkOf(c Command) (Network, error) {
 	n := c.Network

@@ -27,17 +27,15 @@ const (
 
 // job is what a warden is told, as JSON.
 type job struct {
-	Kind        Kind
-	Args, Env   []string
-	Dir         string
-	Read, Write []string
-	Limits      Limits
-	ABI         int  // of Landlock
-	Counts      bool // with Bwrap: forks are counted
-	Network     Network
-	Listen      bool
-	Sockets     bool
-	Reach       []string // addresses to try
+	Kind      Kind
+	Args, Env []string
+	Dir       string
+	Places
+	ABI     int  // of Landlock
+	Counts  bool // with Bwrap: forks are counted
+	Network Network
+	Listen  bool
+	Reach   []string // addresses to try
 }
 
 // ending is what a warden answers, as JSON.

@@ -113,7 +113,8 @@ type Command struct {
 	Proxy func(ctx context.Context, conn net.Conn)
 
 	// Prepare is told the folder of TMPDIR before the command starts. It may put
-	// files there and returns more variables; nil: none.
+	// files there and returns more variables, which
+	// count instead of those of Env; nil: none.
 	Prepare func(temp string) (env []string, err error)
 
 	reach []string // only tried, for Reaches
@@ -306,7 +307,7 @@ func (s *Sandbox) Readable(path string, more ...string) bool {
 
 // environment is that of a command whose TMPDIR is temp.
 func (c Command) environment(temp string) ([]string, error) {
-	env := append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+temp)
+	env := append(slices.Clone(c.Env), "TMPDIR="+temp)
 	if c.Prepare == nil {
 		return env, nil
 	}
@@ -314,6 +315,10 @@ func (c Command) environment(temp string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare a command: %w", err)
 	}
+	env = slices.DeleteFunc(env, func(old string) bool {
+		name, _, _ := strings.Cut(old, "=")
+		return slices.ContainsFunc(more, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	})
 	return append(env, more...), nil
 }
 
