@@ -72,15 +72,20 @@ var styles = map[string]func(m string){
 
 // raw is a server of one tool that writes in a style. The tool tells what the
 // client's greeting and its answers to requests were.
-func raw(style string) {
+// It is for kinds that name one.
+func raw(kind string) bool {
+	style, ok := strings.CutPrefix(kind, "raw ")
 	say := styles[style]
+	if !ok {
+		return false
+	}
 	answered := map[string]bool{}
 	hello := ""
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			return
+			return true
 		}
 		var req struct {
 			ID     json.RawMessage

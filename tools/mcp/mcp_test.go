@@ -40,11 +40,9 @@ func TestMain(m *testing.M) {
 		beBot()
 		return
 	default:
-		if style, ok := strings.CutPrefix(kind, "raw "); ok {
-			raw(style)
-			return
+		if !raw(kind) {
+			serve(kind)
 		}
-		serve(kind)
 		return
 	}
 	goleak.VerifyTestMain(m)
