@@ -168,7 +168,11 @@ func (f *fetcher) read(ctx context.Context, a *answer, format page.Format) (d do
 		if a.cut {
 			return d, tools.Errorf(tools.Failed, "the PDF is larger than %d MiB, which is too large to read", maxFile>>20)
 		}
-		d.body, err = pdftext.Extract(ctx, f.opt.PDF, a.body)
+		reader := pdftext.Reader{Command: f.opt.PDF}
+		if f.opt.Wall != nil {
+			reader.Wall = f.opt.Wall()
+		}
+		d.body, err = reader.Extract(ctx, a.body)
 		return d, err
 	}
 	if !text {
