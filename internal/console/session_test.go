@@ -1,11 +1,15 @@
 package console_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
+	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +17,7 @@ import (
 
 	"magpie/chat"
 	"magpie/internal/console"
+	"magpie/internal/need"
 )
 
 // The cookie goes to every port of the host, so it opens nothing but the page
@@ -209,4 +214,70 @@ func TestWrongTokensDoNotShutOut(t *testing.T) {
 			t.Errorf("%s: the token of a program gets %d", name, res.StatusCode)
 		}
 	}
+}
+
+// Nobody else can be the console to who opens it as localhost: it has the port
+// on both addresses that this name has.
+func TestBothLoopbackAddresses(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		other := map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}[host]
+		if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
+			need.Unmet(t, "no IPv6: %v", err)
+			return
+		} else if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := newConsole(t, func(c *console.Config) { c.Listen = net.JoinHostPort(host, "0") })
+		if err := s.Listen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL(), "http://"))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		if l, err := net.Listen("tcp", net.JoinHostPort(other, port)); err == nil {
+			t.Errorf("beside %s the port is free on %s", host, other)
+			_ = l.Close()
+		}
+		for _, at := range []string{host, other, "localhost"} {
+			res, err := http.Get("http://" + net.JoinHostPort(at, port) + "/healthz")
+			if err != nil {
+				t.Errorf("%s: %v", at, err)
+				continue
+			}
+			if _ = res.Body.Close(); res.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", at, res.Status)
+			}
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if l, err := net.Listen("tcp", net.JoinHostPort(other, port)); err != nil {
+			t.Errorf("after its end: %v", err)
+		} else {
+			_ = l.Close()
+		}
+	}
+	// Where another has it the console says so, and works on its own.
+	for range 10 { // the port may be taken on both addresses
+		taken, err := net.Listen("tcp", "[::1]:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = taken.Close() }()
+		_, port, _ := net.SplitHostPort(taken.Addr().String())
+		var said bytes.Buffer
+		s := newConsole(t, func(c *console.Config) {
+			c.Listen, c.Log = "127.0.0.1:"+port, slog.New(slog.NewTextHandler(&said, nil))
+		})
+		if err := s.Listen(t.Context()); err != nil {
+			continue
+		}
+		if !strings.Contains(said.String(), "do not open the page as localhost") {
+			t.Errorf("the log says %q", said.String())
+		}
+		return
+	}
+	t.Error("no port is free on 127.0.0.1")
 }
