@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -71,6 +72,9 @@ func TestHalvesOfALogin(t *testing.T) {
 		body, _ := io.ReadAll(res.Body)
 		if res.StatusCode != c.want {
 			t.Errorf("%s: %d %s, want %d", name, res.StatusCode, body, c.want)
+		}
+		if vary := res.Header.Get("Vary"); res.StatusCode != 307 && vary != console.KeyHeader {
+			t.Errorf("%s: Vary %q: a browser may show it to others", name, vary)
 		}
 		if res.StatusCode == 401 && c.method != "HEAD" && c.header["Accept"] == "" && !strings.Contains(string(body), "log in") {
 			t.Errorf("%s: no word of what is missing: %s", name, body)
@@ -219,14 +223,10 @@ func TestWrongTokensDoNotShutOut(t *testing.T) {
 // Nobody else can be the console to who opens it as localhost: it has the port
 // on both addresses that this name has.
 func TestBothLoopbackAddresses(t *testing.T) {
-	for _, host := range []string{"127.0.0.1", "::1"} {
-		other := map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}[host]
-		if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
-			need.Unmet(t, "no IPv6: %v", err)
-			return
-		} else if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+	if !hasIPv6(t) {
+		return
+	}
+	for host, other := range map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"} {
 		s := newConsole(t, func(c *console.Config) { c.Listen = net.JoinHostPort(host, "0") })
 		if err := s.Listen(t.Context()); err != nil {
 			t.Fatal(err)
@@ -235,9 +235,8 @@ func TestBothLoopbackAddresses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
-		if l, err := net.Listen("tcp", net.JoinHostPort(other, port)); err == nil {
+		if err := free(net.JoinHostPort(other, port)); err == nil {
 			t.Errorf("beside %s the port is free on %s", host, other)
-			_ = l.Close()
 		}
 		for _, at := range []string{host, other, "localhost"} {
 			res, err := http.Get("http://" + net.JoinHostPort(at, port) + "/healthz")
@@ -250,17 +249,36 @@ func TestBothLoopbackAddresses(t *testing.T) {
 			}
 		}
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if l, err := net.Listen("tcp", net.JoinHostPort(other, port)); err != nil {
+		if err := errors.Join(<-ended, free(net.JoinHostPort(other, port))); err != nil {
 			t.Errorf("after its end: %v", err)
-		} else {
-			_ = l.Close()
 		}
 	}
-	// Where another has it the console says so, and works on its own.
-	for range 10 { // the port may be taken on both addresses
+}
+
+func hasIPv6(t *testing.T) bool {
+	t.Helper()
+	err := free("[::1]:0")
+	if err != nil {
+		need.Unmet(t, "no IPv6: %v", err)
+	}
+	return err == nil
+}
+
+// free says whether an address can be listened on.
+func free(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// Where another has the other address the console says so, and works on its own.
+func TestOtherLoopbackAddressIsTaken(t *testing.T) {
+	if !hasIPv6(t) {
+		return
+	}
+	for range 10 { // the port may be taken on both
 		taken, err := net.Listen("tcp", "[::1]:0")
 		if err != nil {
 			t.Fatal(err)
