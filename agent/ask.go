@@ -119,11 +119,7 @@ func (t *turn) askOnce(ctx context.Context, sess *session.Session, last bool) (l
 	if last {
 		req.System += lastHint
 	} else {
-		for _, d := range t.env.defs {
-			if t.loop.withheld[d.Name] == "" {
-				req.Tools = append(req.Tools, d)
-			}
-		}
+		req.Tools = t.env.defs
 	}
 	t.loop.partial.reset()
 	reply, err := t.env.kit.Model.Ask(ctx, model.Question{

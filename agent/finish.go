@@ -51,6 +51,8 @@ func (t *turn) answer(reply llm.Reply) {
 		note = w.cutOff()
 	case reply.Stop == llm.StopFilter:
 		note = w.filtered()
+	case blank(text) && !t.loop.answered && len(reply.Message.Calls) > 0:
+		note = w.noEnd(t.env.kit.MaxIterations)
 	case blank(text) && !t.loop.answered:
 		note = w.empty()
 	}

@@ -56,8 +56,8 @@ type loop struct {
 
 // trouble is what went wrong so far.
 type trouble struct {
-	failures map[string]int    // per tool and way of failing
-	withheld map[string]string // tools that are no longer offered, and why
+	failures map[string]int    // per call and way of failing
+	withheld map[string]string // calls that are not run again, and why
 	failed   string            // why the turn has no answer, for the history of a job
 	waits    int               // pauses made for a model that could not be reached
 }
