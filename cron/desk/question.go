@@ -31,8 +31,6 @@ type question struct {
 	// A chosen job goes on with Intent; a free time is one for Job.
 	Intent intent.Intent
 	Job    string
-	// Sources are Who.Sources of who is the reason for it.
-	Sources []chat.Source `json:",omitempty"`
 }
 
 // choice is one answer.

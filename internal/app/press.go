@@ -24,8 +24,14 @@ type pressing interface {
 	DueButtons(w desk.Who, j cron.Job) [][]desk.Button
 	// Rang notes that a slot comes: what its buttons mean.
 	Rang(ctx context.Context, due cron.Fired) error
-	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	saying
 	Offer(ctx context.Context, w desk.Who, jobs []cron.Job, key string) (desk.Said, error)
+}
+
+// saying is the desk as whoever writes to it needs it.
+type saying interface {
+	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	// Named are the sources of the reminders that an answer names.
 	Named(ctx context.Context, w desk.Who, text string, others ...cron.Job) ([]chat.Source, error)
 }
 
