@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 )
@@ -317,13 +318,13 @@ func (w Who) prompt(q question) Said {
 	said := Said{Text: q.Prompt, Asked: true}
 	yesNo := q.yesNo()
 	for i, c := range q.Choices {
-		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})
+		b := button(chat.Unliteral(c.Label), press{Do: "answer", ID: q.ID, N: i + 1})
 		switch {
 		case yesNo && i == 1:
 			said.Buttons[0] = append(said.Buttons[0], b)
 			continue
 		case i < maxButtons:
-			b.Label = plain(b.Label, 60)
+			b.Label = line(b.Label, 60)
 			said.Buttons = append(said.Buttons, []Button{b})
 		}
 		if !yesNo {
