@@ -52,13 +52,17 @@ func egressProxy(cfg *config.Config) (*egress.Proxy, error) {
 	return egress.New(egress.Options{Guard: g, Hosts: cfg.Tools.Exec.Hosts, Upstream: proxy.Environment}), nil
 }
 
-// unconfined says why commands run without a wall although one is wanted; ""
-// = they have one, or there are none.
+// unconfined says why commands run without a wall, or with the machine's own
+// network, although neither was chosen; "" = they do not, or there are none.
 func (o *outfit) unconfined() string {
-	if o.shell == nil || o.shell.Report().Kind != sandbox.Off || o.cfg.Tools.Exec.Sandbox == string(sandbox.Off) {
+	if o.shell == nil {
 		return ""
 	}
-	return o.shell.Report().Text
+	e, report := o.cfg.Tools.Exec, o.shell.Report()
+	if report.Kind == sandbox.Off && e.Sandbox != string(sandbox.Off) || report.Network == sandbox.Open && report.Kind != sandbox.Off && e.Network != string(sandbox.Open) {
+		return report.Text
+	}
+	return ""
 }
 
 // overlayWait bounds the look for what a chat has set for its commands.

@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
+	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/fold", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
 	all = append(all, channelRows()...)
 	all = append(all, agentRows()...)
 	return append(all, programRows()...)
@@ -54,13 +54,13 @@ func agentRows() []row {
 		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/intent"}},
 		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
-		{"agent/memory", []string{"chat", "internal/kv"}},
+		{"agent/memory", []string{"chat", "internal/fold", "internal/kv"}},
 		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "internal/near", "cron/when"}},
 		{"subagent", []string{"chat", "agent/...", "tools"}},
 
 		{"tools", []string{"chat", "internal/kv", "internal/near"}},
 		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv", "internal/proxy"}},
-		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
+		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/fold", "internal/kv"}},
 		{"tools/shell/...", []string{"chat", "tools", "tools/shell/..."}},
 		{"tools/shell", []string{"chat", "tools", "tools/egress", "tools/fs/...", "tools/shell/..."}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},

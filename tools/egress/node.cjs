@@ -19,7 +19,7 @@ if (major < 22 || (major === 22 && minor < 21) || major === 23) {
       }
       if (!secure) return done(null, socket);
       const name = o.servername || (net.isIP(host) ? '' : host);
-      const s = tls.connect({...o, socket, servername: name, host: undefined, port: undefined});
+      const s = tls.connect({...o, socket, servername: name, host, port: undefined});
       s.once('error', done);
       s.once('secureConnect', () => { s.removeListener('error', done); done(null, s); });
     });
