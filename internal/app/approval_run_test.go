@@ -247,3 +247,33 @@ func TestProgressInAChat(t *testing.T) {
 		t.Errorf("progress is left: %q", texts(msgs))
 	}
 }
+
+// Of a long command the beginning and the end are shown, and how much is not; a
+// button and a command give the whole, also in Chinese.
+func TestALongCommandIsShownWhole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.extra = askForCommands
+	long := strings.Repeat("true 喜鹊; ", 300) + "touch MIDDLE; " + strings.Repeat("true 喜鹊; ", 300) + "touch END"
+	w.does(map[string][]modelserver.Call{"it": {{Name: "exec", Args: `{"command":` + quoted(long) + `}`}}})
+	b := w.start("bot")
+	b.ready()
+	w.say("do it")
+	q := w.question("touch END")
+	if strings.Contains(q.Text, "MIDDLE") || !strings.Contains(q.Text, "characters are not shown here") {
+		t.Errorf("the question is %q", q.Text)
+	}
+	if _, err := w.tg.Press(owner, owner, q.ID, q.Keyboard[2][0].Data); err != nil {
+		t.Fatal(err)
+	}
+	w.wait(owner, "the whole", func(m []telegram.Message) bool { return count(m, "touch MIDDLE") == 1 })
+	w.question("touch END") // it still stands
+	id := regexp.MustCompile(`/approve ([A-Z2-7]{6})`).FindStringSubmatch(q.Text)[1]
+	w.say("/审批 " + strings.ToLower(id))
+	w.wait(owner, "the whole again", func(m []telegram.Message) bool { return count(m, "touch MIDDLE") == 2 })
+	w.press(q, 0, 1)
+	w.wait(owner, "the outcome", func(m []telegram.Message) bool { return count(m, "outcome:") == 1 })
+	if log := w.auditLog("bot"); !strings.Contains(log, quoted(long)) {
+		t.Error("the audit log lacks the whole command")
+	}
+}

@@ -73,14 +73,7 @@ func TestFiveApprovals(t *testing.T) {
 				f.within(deadline, "buttons gone on "+p.name(), func() bool {
 					return !slices.ContainsFunc(p.shown(chats[p]), func(l line) bool { return l.buttons != nil })
 				})
-				// How it ended stands under the question, where the platform can
-				// change messages; else in a message.
-				shown = f.wait(p, chats[p], "the decision", has("Allowed by"))
-				if edits := p.name() != "qq" && (native || p.name() != "dingtalk"); edits != slices.ContainsFunc(shown, func(l line) bool {
-					return strings.Contains(l.text, "May I?") && strings.Contains(l.text, "Allowed by")
-				}) {
-					t.Errorf("%s shows %q", p.name(), shown)
-				}
+				shown = f.decided(p, chats[p], p.name() != "qq" && (native || p.name() != "dingtalk"))
 				if !f.written(p.name()) || holding(shown, "May I?") != 1 || holding(shown, "outcome:") != 1 {
 					t.Errorf("%s shows %q", p.name(), shown)
 				}
@@ -88,6 +81,19 @@ func TestFiveApprovals(t *testing.T) {
 			clean(t, b.signal(syscall.SIGTERM))
 		})
 	}
+}
+
+// decided waits for how a question ended: it stands under it where the platform
+// can change messages, else in a message.
+func (f *five) decided(p side, chat string, edits bool) []line {
+	f.t.Helper()
+	shown := f.wait(p, chat, "the decision", has("Allowed by"))
+	if edits != slices.ContainsFunc(shown, func(l line) bool {
+		return strings.Contains(l.text, "May I?") && strings.Contains(l.text, "Allowed by")
+	}) {
+		f.t.Errorf("%s shows %q", p.name(), shown)
+	}
+	return shown
 }
 
 func (f *five) written(name string) bool {
