@@ -146,9 +146,12 @@ func (c *call) risky() bool {
 // permit lets the policy decide.
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		action := e.decide(c)
+		action, again := e.decide(c), false
 		if action == "" && c.scope.Tainted() && c.risky() {
 			action = Ask
+			if again = c.allowedBefore(ctx); again {
+				action = Allow
+			}
 		}
 		switch action {
 		case Deny:
@@ -162,11 +165,15 @@ func (e *Executor) permit(next handler) handler {
 			if err := e.ask(ctx, c); err != nil {
 				return Result{}, err
 			}
+			again = true
 		}
 		if turn := c.scope.Caller; turn != nil && c.entry.spec.Effect != Reads {
 			if err := turn.Begin(ctx); err != nil {
 				return Result{}, Errorf(Failed, "%s was not run: it could not be noted beforehand", c.name)
 			}
+		}
+		if err := c.remember(ctx, again); err != nil {
+			return Result{}, fmt.Errorf("%s was not run, what was allowed before could not be forgotten: %w", c.name, err)
 		}
 		c.ran = true
 		return next(ctx, c)

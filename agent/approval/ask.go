@@ -28,7 +28,7 @@ func (d *Desk) ask(ctx context.Context, sc tools.Scope, req Request, q *tools.Qu
 		Meta: chat.Meta{
 			V: chat.Version, ID: messageID(req), Trace: sc.Trace, At: d.opt.Now(), Addr: req.Addr,
 		},
-		Text: text, Buttons: rows,
+		Text: text, Buttons: rows, Sources: sc.Sources,
 	}
 	if err := d.opt.Publish(ctx, out); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (d *Desk) question(r Request, sc tools.Scope, q *tools.Question) (text stri
 		notes += pick(r.Lang, "\nA background task wants it.", "\n这是后台任务的请求。")
 	}
 	if sc.Tainted() {
-		notes += pick(r.Lang, "\nI have read text from outside, now or shortly before, so I ask first.", "\n本轮或不久之前我读过外部内容，所以先征求同意。")
+		notes += "\n" + fmt.Sprintf(pick(r.Lang, "I have read text from outside (%s), so I ask first; /why says more.", "我读过外部内容（%s），所以先征求同意；发送 /为什么 查看详情。"), Named(sc.Sources[0], r.Lang))
 	}
 	if veiled {
 		notes += pick(r.Lang, "\n`***` stands for a configured secret, which is never shown.", "\n`***` 代表配置中的密钥，不会显示。")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"magpie/config"
 	"magpie/tools/screenshot"
@@ -18,6 +19,9 @@ func toolExams(cfg *config.Config) []exam {
 		{"sandbox", func(context.Context) (string, error) { return examineSandbox(cfg) }},
 		{"browser", func(context.Context) (string, error) { return examineBrowser(cfg) }},
 	}
+	if len(cfg.Tools.AllowedPaths) > 0 {
+		exams = append(exams, exam{"allowed folders", func(context.Context) (string, error) { return examineFolders(cfg) }})
+	}
 	for _, s := range cfg.Tools.MCPServers {
 		if !s.Enabled {
 			continue
@@ -25,6 +29,14 @@ func toolExams(cfg *config.Config) []exam {
 		exams = append(exams, exam{"mcp " + s.Name, func(ctx context.Context) (string, error) { return examineMCP(ctx, cfg, s.Name) }})
 	}
 	return exams
+}
+
+// examineFolders looks whether the tools can use the folders they are allowed.
+func examineFolders(cfg *config.Config) (string, error) {
+	if err := CheckFolders(cfg); err != nil {
+		return "", &advised{err, "make the folders, or correct tools.allowed_paths"}
+	}
+	return fmt.Sprintf("tools.allowed_paths: %d can be opened", len(cfg.Tools.AllowedPaths)), nil
 }
 
 // examineSandbox says what commands are confined by.
@@ -101,5 +113,15 @@ func examineMCP(ctx context.Context, cfg *config.Config, name string) (string, e
 	if !s.Connected {
 		return "", &advised{errors.New(s.Err), "correct tools.mcp_servers." + s.Name}
 	}
-	return fmt.Sprintf("%d tools", len(s.Tools)), nil
+	if len(s.Closed) > 0 {
+		return "", &advised{
+			fmt.Errorf("it runs in the sandbox, which keeps it from %s", strings.Join(s.Closed, ", ")),
+			fmt.Sprintf("name what it needs in tools.mcp_servers.%s.paths", s.Name),
+		}
+	}
+	text := fmt.Sprintf("%d tools", len(s.Tools))
+	if s.Stray > 0 {
+		text += fmt.Sprintf("; it prints to its standard output what are no messages (%d times), which are passed over", s.Stray)
+	}
+	return text, nil
 }

@@ -48,7 +48,7 @@ func (e Editor) showEdit(_ context.Context, _ tools.Scope, args json.RawMessage)
 	if err != nil {
 		return tools.Shown{}, err
 	}
-	text, err := in.apply(e.Fence.Name(in.Path), old)
+	text, _, err := in.apply(e.Fence.Name(in.Path), old)
 	if err != nil {
 		return tools.Shown{}, err
 	}
