@@ -99,6 +99,8 @@ type MCPServer struct {
 	URL     string
 	Headers map[string]chat.Secret
 	Tools   []string // patterns of the server's tool names; a leading "-" removes; none = all
+	Paths   []string // what a started server reaches besides its own folder
+	Sandbox string   `oneof:"|auto|off"` // "" is auto
 	Enabled bool
 }
 
@@ -123,6 +125,8 @@ func (s *MCPServers) decode(d *decoder, n *node, key string) {
 			d.add(n, key, "want either command or url")
 		case m.URL != "" && noURL(m.URL) != "":
 			d.add(n, join(key, "url"), "want a URL with http:// or https://")
+		case m.URL != "" && len(m.Paths) > 0:
+			d.add(n, join(key, "paths"), "want none beside url: they are for servers that are started")
 		}
 		places[m.Name] = true
 		all = append(all, m)

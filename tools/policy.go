@@ -120,8 +120,8 @@ type Subjecter interface {
 	Subject(main string) string
 }
 
-// Stayer is a Tool with effect Acts of which some calls reach nobody but the
-// current chat.
+// Stayer is a Tool of which some calls reach nobody but the current chat, with
+// effect Acts, or some reach further than its effect says.
 type Stayer interface {
 	Stays(sc Scope, args json.RawMessage) bool
 }
@@ -140,23 +140,30 @@ type Mender interface {
 }
 
 // risky says whether a call could carry out of the chat what a text from
-// outside wishes: it runs commands, acts on others than the current chat, or
-// changes a skill, which later turns would take for instructions.
+// outside wishes: it runs commands, acts on others than the current chat, says
+// itself that it would (Stayer), or changes a skill, which later turns would take
+// for instructions.
 func (c *call) risky() bool {
 	spec := c.entry.spec
+	s, ok := as[Stayer](c.entry.tool)
+	if ok && !s.Stays(c.scope, c.args) {
+		return true
+	}
 	if spec.Effect != Acts {
 		return spec.Category == Code || spec.Effect == Writes && slices.ContainsFunc(c.subjects(), isSkill)
 	}
-	s, ok := as[Stayer](c.entry.tool)
-	return !ok || !s.Stays(c.scope, c.args)
+	return !ok
 }
 
 // permit lets the policy decide.
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		action := e.decide(c)
+		action, again := e.decide(c), false
 		if action == "" && c.scope.Tainted() && c.risky() {
 			action = Ask
+			if again = c.allowedBefore(ctx); again {
+				action = Allow
+			}
 		}
 		switch action {
 		case Deny:
@@ -170,11 +177,15 @@ func (e *Executor) permit(next handler) handler {
 			if err := e.ask(ctx, c); err != nil {
 				return Result{}, err
 			}
+			again = true
 		}
 		if turn := c.scope.Caller; turn != nil && c.entry.spec.Effect != Reads {
 			if err := turn.Begin(ctx); err != nil {
 				return Result{}, Errorf(Failed, "%s was not run: it could not be noted beforehand", c.name)
 			}
+		}
+		if err := c.remember(ctx, again); err != nil {
+			return Result{}, fmt.Errorf("%s was not run, what was allowed before could not be forgotten: %w", c.name, err)
 		}
 		c.ran = true
 		return next(ctx, c)

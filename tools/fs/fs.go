@@ -68,7 +68,7 @@ func nearNames(f *fence.Fence, name string, err error) error {
 	names, _ := dir.Readdirnames(maxDirEntries) // those read before an error are good
 	near := tools.Nearest(path.Base(name), names)
 	for i := range near {
-		near[i] = path.Join(parent, near[i])
+		near[i] = fence.Shown(path.Join(parent, near[i]))
 	}
 	if len(near) == 0 {
 		return &tools.Error{Kind: said.Kind, Text: said.Text + "; list_dir shows what there is", Err: said.Err}

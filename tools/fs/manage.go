@@ -60,7 +60,7 @@ func (e Editor) remove(name string) (string, error) {
 	if err := e.Fence.Remove(name); err != nil {
 		return "", err
 	}
-	return "deleted " + e.Fence.Name(name) + note, nil
+	return "deleted " + fence.Shown(e.Fence.Name(name)) + note, nil
 }
 
 type moveIn struct {
@@ -78,7 +78,7 @@ func (e Editor) MoveFile() tools.Tool {
 		if err := e.Fence.Move(in.From, in.To); err != nil {
 			return tools.Result{}, nearNames(e.Fence, in.From, err)
 		}
-		return tools.Result{Text: fmt.Sprintf("moved %s to %s", e.Fence.Name(in.From), e.Fence.Name(in.To))}, nil
+		return tools.Result{Text: fmt.Sprintf("moved %s to %s", fence.Shown(e.Fence.Name(in.From)), fence.Shown(e.Fence.Name(in.To)))}, nil
 	}, tools.WithSubjects(func(args json.RawMessage) []string {
 		var in moveIn
 		if json.Unmarshal(args, &in) != nil {
@@ -116,7 +116,7 @@ func FileInfo(f *fence.Fence) tools.Tool {
 }
 
 func inspect(f *fence.Fence, sc tools.Scope, name string) (fileInfo, error) {
-	out := fileInfo{Path: f.Name(name)}
+	out := fileInfo{Path: inJSON(f.Name(name))}
 	file, err := f.Open(name)
 	if isKind(err, tools.NotFound) {
 		return out, nil

@@ -94,8 +94,8 @@ func (d *door) answer(q *question) (int64, error) {
 // socket makes one for TCP: of what else there is no rule would hold.
 func (d *door) socket(q *question) (int64, error) {
 	const flags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
-	kind, protocol := uint32(q.args[1]), uint32(q.args[2])
-	if kind&^flags != unix.SOCK_STREAM || protocol != 0 && protocol != unix.IPPROTO_TCP {
+	family, kind, protocol := uint32(q.args[0]), uint32(q.args[1]), uint32(q.args[2])
+	if kind&^flags != unix.SOCK_STREAM || protocol != 0 && (protocol != unix.IPPROTO_TCP || family == unix.AF_UNIX) {
 		return 0, unix.EACCES
 	}
 	if len(d.made) >= mostMade {
@@ -104,7 +104,10 @@ func (d *door) socket(q *question) (int64, error) {
 	if len(d.made) >= mostMade {
 		return 0, unix.EMFILE
 	}
-	fd, err := unix.Socket(int(uint32(q.args[0])), unix.SOCK_STREAM|unix.SOCK_CLOEXEC|int(kind&unix.SOCK_NONBLOCK), unix.IPPROTO_TCP)
+	if family != unix.AF_UNIX {
+		protocol = unix.IPPROTO_TCP
+	}
+	fd, err := unix.Socket(int(family), unix.SOCK_STREAM|unix.SOCK_CLOEXEC|int(kind&unix.SOCK_NONBLOCK), int(protocol))
 	if err != nil {
 		return 0, err
 	}
@@ -223,6 +226,9 @@ func (d *door) hand(from uint16) error {
 // listen does so for the command, and notes the port: what it starts there is
 // its own, and it may speak with it.
 func (d *door) listen(fd, waiting int) error {
+	if family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err == nil && family == unix.AF_UNIX {
+		return unix.Listen(fd, waiting)
+	}
 	if !d.listens {
 		return unix.EACCES
 	}

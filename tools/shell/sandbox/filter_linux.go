@@ -67,6 +67,7 @@ func (f *filter) each(numbers []uint32, action uint32) {
 // from signals itself.
 func newFilter(j job) *filter {
 	f := begun()
+	f.files(j)
 	f.sockets(j.Network)
 	f.network(j)
 	f.forks()
@@ -95,6 +96,7 @@ func newCounter(j job) *filter {
 	f := begun()
 	f.modes()
 	if j.Network != Open {
+		f.files(j)
 		f.sockets(j.Network)
 		f.network(j)
 		f.each(rings(), with(unix.ENOSYS))
@@ -144,6 +146,13 @@ func (f *filter) sockets(n Network) {
 	)
 }
 
+// files has the warden make sockets of files, which it connects to nobody.
+func (f *filter) files(j job) {
+	if j.Sockets && j.Network == Guarded {
+		f.on(unix.SYS_SOCKET, loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 1), give(ask), load(atNumber))
+	}
+}
+
 // network has the warden connect what a guarded command connects. What connects
 // while it sends (TCP Fast Open) nobody would be asked about.
 func (f *filter) network(j job) {
@@ -151,7 +160,7 @@ func (f *filter) network(j job) {
 		return
 	}
 	listens := with(unix.EACCES)
-	if j.Listen {
+	if j.Listen || j.Sockets {
 		listens = ask
 	}
 	f.each([]uint32{unix.SYS_CONNECT}, ask)

@@ -104,7 +104,11 @@ func pathRules(j job, handled landlock.AccessFSSet) []landlock.Rule {
 		rules = append(rules, landlock.PathAccess(rights, p).IgnoreIfMissing())
 	}
 	for _, p := range j.Write {
-		rules = append(rules, landlock.PathAccess(handled&all, p))
+		rights := handled & all
+		if info, err := os.Stat(p); err == nil && !info.IsDir() {
+			rights &= file | use | ll.AccessFSTruncate | ll.AccessFSIoctlDev
+		}
+		rules = append(rules, landlock.PathAccess(rights, p))
 	}
 	return rules
 }

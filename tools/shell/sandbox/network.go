@@ -33,6 +33,12 @@ const ProxyAddress = "127.0.0.1:3128"
 // Network says what a command has by default.
 func (s *Sandbox) Network() Network { return s.network }
 
+// Guards says whether a command's network can be guarded here.
+func (s *Sandbox) Guards() bool { return s.guards }
+
+// Listens says whether guarded commands may listen on TCP ports.
+func (s *Sandbox) Listens() bool { return s.listen }
+
 // of is the network of one command.
 func (s *Sandbox) networkOf(c Command) (Network, error) {
 	n := c.Network

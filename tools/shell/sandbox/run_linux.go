@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -26,16 +27,15 @@ const (
 
 // job is what a warden is told, as JSON.
 type job struct {
-	Kind        Kind
-	Args, Env   []string
-	Dir         string
-	Read, Write []string
-	Limits      Limits
-	ABI         int  // of Landlock
-	Counts      bool // with Bwrap: forks are counted
-	Network     Network
-	Listen      bool
-	Reach       []string // addresses to try
+	Kind      Kind
+	Args, Env []string
+	Dir       string
+	Places
+	ABI     int  // of Landlock
+	Counts  bool // with Bwrap: forks are counted
+	Network Network
+	Listen  bool
+	Reach   []string // addresses to try
 }
 
 // ending is what a warden answers, as JSON.
@@ -131,9 +131,12 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (out Outcome, err error) {
 	}
 	j := job{
 		Kind: s.report.Kind, Args: c.Args, Env: env, Dir: c.Dir,
-		Read: s.read, Write: append(s.write[:len(s.write):len(s.write)], temp), Limits: s.limits, ABI: s.abi, Counts: s.counts,
-		Network: network, Listen: s.listen, Reach: c.reach,
+		ABI: s.abi, Counts: s.counts, Network: network, Listen: s.listen, Reach: c.reach,
 	}
+	if err := s.place(&j, c.Places); err != nil {
+		return out, err
+	}
+	j.Write = append(j.Write, temp)
 	if j.Kind == Bwrap {
 		j.Args = append(append([]string{s.bwrap}, s.bwrapArgs(j)...), c.Args...)
 	}
@@ -169,7 +172,7 @@ func runWarden(ctx context.Context, j job, c Command) (end ending, err error) {
 	// A program built with the race detector would sleep a second at its end.
 	cmd.Env = []string{helperVariable + "=" + wardenRole, "GORACE=atexit_sleep_ms=0"}
 	cmd.Dir = "/"
-	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ExtraFiles = []*os.File{lifeR, endW}
 	if j.Network == Guarded {
 		way, err := openWay(ctx, c.Proxy)
@@ -190,7 +193,18 @@ func runWarden(ctx context.Context, j job, c Command) (end ending, err error) {
 	}
 	// A warden that dies early says more by its end than this by its error.
 	wrote := json.NewEncoder(lifeW).Encode(j)
+	ended := make(chan struct{})
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		select {
+		case <-c.Term:
+			_, _ = lifeW.Write([]byte{askToEnd}) // it has ended, if nobody reads
+		case <-ended:
+		}
+	})
 	waited := cmd.Wait()
+	close(ended)
+	asked.Wait()
 	if err := json.NewDecoder(endR).Decode(&end); err != nil {
 		return end, fmt.Errorf("the warden of a command died: %w", errors.Join(waited, wrote))
 	}

@@ -11,6 +11,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,8 +48,7 @@ var (
 type Options struct {
 	// Want is the kind; "" is Auto.
 	Want Kind
-	// Write are the folders that commands may change; at least one. They must
-	// exist.
+	// Write are the folders that commands may change. They must exist.
 	Write []string
 	// Hidden are files and folders that no command may reach: configuration,
 	// keys, store. A folder of Write may lie inside one of them.
@@ -91,12 +91,18 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Command is what to run. It gets no input.
+// Command is what to run.
 type Command struct {
-	Args           []string // the program, as an absolute path, and its arguments
-	Env            []string // the whole environment, besides TMPDIR
-	Dir            string   // an absolute path
+	Args           []string  // the program, as an absolute path, and its arguments
+	Env            []string  // the whole environment, besides TMPDIR
+	Dir            string    // an absolute path
+	Stdin          io.Reader // nil: no input
 	Stdout, Stderr io.Writer
+	// Places is what this run has of its own; nil: what the Sandbox gives.
+	Places *Places
+	// Term asks the processes of the command to end (SIGTERM) when it is closed;
+	// nil: never.
+	Term <-chan struct{}
 	// Network is what this one has; "" is the sandbox's. Guarded is an error of
 	// Run where it does not work.
 	Network Network
@@ -112,6 +118,18 @@ type Command struct {
 	Prepare func(temp string) (env []string, err error)
 
 	reach []string // only tried, for Reaches
+}
+
+// Places are what one run reaches beside the system's programs, instead of the
+// folders of the Sandbox. What lies in them may not be Hidden.
+type Places struct {
+	Read  []string // files and folders
+	Write []string // the same, to be changed
+	// Limits are those of this run; zero fields: those of the Sandbox.
+	Limits Limits
+	// Sockets allows a guarded command to make sockets of files and to listen
+	// there, which some programs insist on. Nobody connects to one.
+	Sockets bool
 }
 
 // Outcome is how a command ended.
@@ -135,6 +153,7 @@ type Sandbox struct {
 	report Report
 	read   []string // real paths of what may be read and executed
 	write  []string // real paths of what may be changed
+	hidden []string
 	limits Limits
 	bwrap  string   // path of the program
 	users  []string // its options about user namespaces
@@ -153,7 +172,7 @@ func (s *Sandbox) Report() Report { return s.report }
 // program must call Helper first thing in main. Errors are ErrUnavailable and
 // ErrExposed with an explanation for the operator.
 func New(o Options) (*Sandbox, error) {
-	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), listen: o.Listen, network: Open}
+	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), hidden: o.Hidden, listen: o.Listen, network: Open}
 	if o.Want == "" {
 		o.Want = Auto
 	}
@@ -165,8 +184,8 @@ func New(o Options) (*Sandbox, error) {
 		s.write = append(s.write, real)
 	}
 	if o.Want != Off {
-		if err := s.exposed(o.Hidden); err != nil {
-			return nil, err
+		if h, dir := s.exposed(append(s.read[:len(s.read):len(s.read)], s.write...)); h != "" {
+			return nil, fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
 		}
 	}
 	if err := s.choose(o.Want); err != nil {
@@ -175,21 +194,64 @@ func New(o Options) (*Sandbox, error) {
 	return s, s.chooseNetwork(o.Network)
 }
 
-// exposed says which hidden thing lies in a folder that commands get. Neither
+// exposed says which hidden thing lies in which of the folders. Neither
 // Landlock nor anybody who reads a configuration can subtract from a folder.
-func (s *Sandbox) exposed(hidden []string) error {
-	for _, h := range hidden {
+func (s *Sandbox) exposed(dirs []string) (hidden, in string) {
+	for _, h := range s.hidden {
 		real, err := realPath(h)
 		if err != nil {
 			continue // not there yet, or not ours to see
 		}
-		for _, dir := range append(append([]string{}, s.write...), s.read...) {
+		for _, dir := range dirs {
 			if inside(real, dir) {
-				return fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
+				return h, dir
 			}
 		}
 	}
+	return "", ""
+}
+
+// place puts what a run has of its own into its job.
+func (s *Sandbox) place(j *job, p *Places) error {
+	j.Read, j.Limits = s.read[:len(s.read):len(s.read)], s.limits
+	if p == nil {
+		j.Write = s.write[:len(s.write):len(s.write)]
+		return nil
+	}
+	j.Limits, j.Sockets = p.Limits.or(s.limits), p.Sockets
+	for i, path := range append(p.Read[:len(p.Read):len(p.Read)], p.Write...) {
+		real, err := realPath(path)
+		if err != nil {
+			return fmt.Errorf("open folder for a command: %w", err)
+		}
+		if h, _ := s.exposed([]string{real}); h != "" && s.report.Kind != Off {
+			return fmt.Errorf("%w: %s lies in %s", ErrExposed, h, path)
+		}
+		if i < len(p.Read) {
+			j.Read = append(j.Read, real)
+		} else {
+			j.Write = append(j.Write, real)
+		}
+	}
 	return nil
+}
+
+// Exposes says whether something hidden lies in a folder, so that no run gets it.
+func (s *Sandbox) Exposes(dir string) bool {
+	real, err := realPath(dir)
+	if err != nil {
+		return false
+	}
+	hidden, _ := s.exposed([]string{real})
+	return hidden != ""
+}
+
+// or takes from all what l leaves open.
+func (l Limits) or(all Limits) Limits {
+	return Limits{
+		CPU: cmp.Or(l.CPU, all.CPU), File: cmp.Or(l.File, all.File), Data: cmp.Or(l.Data, all.Data),
+		Files: cmp.Or(l.Files, all.Files), Procs: cmp.Or(l.Procs, all.Procs),
+	}
 }
 
 // choose tries the wanted kind, or one after the other.
@@ -225,8 +287,9 @@ func (s *Sandbox) choose(want Kind) error {
 		ErrUnavailable, strings.Join(why, "; "))
 }
 
-// Readable says whether a program at this absolute path can be run inside.
-func (s *Sandbox) Readable(path string) bool {
+// Readable says whether a program at this absolute path can be run inside, by
+// commands that also get more.
+func (s *Sandbox) Readable(path string, more ...string) bool {
 	if s.report.Kind == Off {
 		return true
 	}
@@ -234,8 +297,8 @@ func (s *Sandbox) Readable(path string) bool {
 	if err != nil {
 		return false
 	}
-	for _, dir := range append(append([]string{}, s.read...), s.write...) {
-		if inside(real, dir) {
+	for _, dir := range slices.Concat(s.read, s.write, more) {
+		if dir, err := realPath(dir); err == nil && inside(real, dir) {
 			return true
 		}
 	}

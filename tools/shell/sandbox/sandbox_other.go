@@ -40,7 +40,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Outcome, error) {
 	if cmd.Env, err = c.environment(temp); err != nil {
 		return Outcome{}, err
 	}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = waitDelay

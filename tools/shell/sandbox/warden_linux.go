@@ -21,6 +21,10 @@ const (
 	netFile = 5 // where connections of a guarded command go
 )
 
+// askToEnd is a byte behind the job: the command is to end by itself. The line
+// end of the job is none.
+const askToEnd = 'T'
+
 // pollTime is how often the warden looks for processes to kill while some are
 // left: they go at once, unless the machine is busy.
 const pollTime = 2 * time.Millisecond
@@ -51,11 +55,18 @@ func runJob() (ending, error) {
 		return ending{}, fmt.Errorf("become the parent of orphans: %w", err)
 	}
 	stop := make(chan struct{})
-	go func() { // ends with the process
-		_, _ = io.Copy(io.Discard, life)
-		close(stop)
-	}()
 	w := &warden{job: j, gone: make(chan struct{}), ended: make(chan syscall.WaitStatus, 1)}
+	go func() { // ends with the process
+		defer close(stop)
+		order := make([]byte, 1)
+		for {
+			if n, err := life.Read(order); err != nil {
+				return
+			} else if n == 1 && order[0] == askToEnd {
+				w.signal(syscall.SIGTERM)
+			}
+		}
+	}()
 	return w.run(stop)
 }
 
@@ -169,10 +180,8 @@ func (w *warden) killAll() bool {
 	for {
 		w.mu.Lock()
 		w.gate.shut()
-		for _, p := range descendants(os.Getpid()) {
-			_ = syscall.Kill(p.pid, syscall.SIGKILL) // gone already: fine
-		}
 		w.mu.Unlock()
+		w.signal(syscall.SIGKILL)
 		select {
 		case <-w.gone:
 			return true
@@ -180,6 +189,15 @@ func (w *warden) killAll() bool {
 			return false
 		case <-again.C:
 		}
+	}
+}
+
+// signal reaches all processes of the command.
+func (w *warden) signal(what syscall.Signal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range descendants(os.Getpid()) {
+		_ = syscall.Kill(p.pid, what) // gone already: fine
 	}
 }
 
