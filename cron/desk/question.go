@@ -323,13 +323,13 @@ func (w Who) prompt(q question) Said {
 	said := Said{Text: q.Prompt, Asked: true, Sources: q.brings()}
 	yesNo := q.yesNo()
 	for i, c := range q.Choices {
-		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})
+		b := button(chat.Unliteral(c.Label), press{Do: "answer", ID: q.ID, N: i + 1})
 		switch {
 		case yesNo && i == 1:
 			said.Buttons[0] = append(said.Buttons[0], b)
 			continue
 		case i < maxButtons:
-			b.Label = plain(b.Label, 60)
+			b.Label = line(b.Label, 60)
 			said.Buttons = append(said.Buttons, []Button{b})
 		}
 		if !yesNo {

@@ -62,7 +62,7 @@ func (t *toolbox) pressReminder(ctx context.Context, pressed buttons.Pressed) (b
 		t.p.about().asked(ctx, in.Addr, in.From, true)
 	}
 	if len(said.Buttons) == 0 && !said.Asked && len(said.Jobs) == 0 && !strings.Contains(said.Text, "\n") && utf8.RuneCountInString(said.Text) <= shortNotice {
-		return buttons.Result{Notice: said.Text}, nil
+		return buttons.Result{Notice: chat.Unliteral(said.Text)}, nil
 	}
 	return buttons.Result{Text: said.Text, Rows: choices(said.Buttons), Sources: said.Sources}, nil
 }

@@ -62,7 +62,7 @@ func agentRows() []row {
 		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv", "internal/proxy"}},
 		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/fold", "internal/kv"}},
 		{"tools/shell/...", []string{"chat", "tools", "tools/shell/..."}},
-		{"tools/shell", []string{"chat", "tools", "tools/egress", "tools/fs/...", "tools/shell/..."}},
+		{"tools/shell", []string{"chat", "tools", "tools/egress", "tools/fs/...", "tools/shell/...", "tools/web/guard"}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
 		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "tools/shell/sandbox", "internal/proxy"}},
 		{"tools/egress", []string{"chat", "tools", "tools/web/guard", "internal/proxy"}},
