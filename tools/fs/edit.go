@@ -1,13 +1,11 @@
 package fs
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,9 +22,8 @@ var editFileText string
 
 // The limits of edit_file.
 const (
-	maxEdited  = 10 << 20 // bytes of a file that is edited or remembered
-	shownHits  = 5        // places named when there are several
-	nearestRun = 3        // like lines shown when there is none
+	maxEdited = 10 << 20 // bytes of a file that is edited or remembered
+	shownHits = 5        // places named when there are several
 )
 
 type editIn struct {
@@ -160,66 +157,6 @@ func places(text, find string) string {
 		at += i + len(find)
 	}
 	return "at line " + strings.Join(lines, ", ")
-}
-
-// notThere shows the lines that are most like the first line looked for.
-func notThere(text, find string) error {
-	first := ""
-	for line := range strings.Lines(find) {
-		if first = strings.TrimSpace(line); first != "" {
-			break
-		}
-	}
-	type like struct {
-		n, score int
-		text     string
-	}
-	var near []like
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		if score := alike(strings.TrimSpace(line), first); score > 0 {
-			near = append(near, like{n, score, strings.TrimRight(line, "\r\n")})
-		}
-	}
-	if len(near) == 0 {
-		return tools.Errorf(tools.InvalidArgs, "old_text is not in the file, and nothing like it; read the file again")
-	}
-	slices.SortStableFunc(near, func(a, b like) int { return cmp.Compare(b.score, a.score) })
-	var b strings.Builder
-	for _, l := range near[:min(len(near), nearestRun)] {
-		fmt.Fprintf(&b, "\n%6d  %s", l.n, clip(l.text))
-	}
-	return tools.Errorf(tools.InvalidArgs, "old_text is not in the file as it is; blanks and line ends count. The nearest lines:%s", b.String())
-}
-
-// alike counts the words of want that a line holds, and finds lines that
-// differ in blanks only.
-func alike(line, want string) int {
-	if line == "" || want == "" {
-		return 0
-	}
-	if strings.Join(strings.Fields(line), "") == strings.Join(strings.Fields(want), "") {
-		return 1000
-	}
-	score := 0
-	for _, word := range strings.Fields(want) {
-		if len(word) > 1 && strings.Contains(line, word) {
-			score += len(word)
-		}
-	}
-	if score*2 < len(want) {
-		return 0
-	}
-	return score
-}
-
-func clip(line string) string {
-	const most = 200
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return line
 }
 
 // isKind says whether err is a failure of that kind.

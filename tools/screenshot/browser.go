@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"magpie/tools"
 	"magpie/tools/shell/sandbox"
 )
 
@@ -69,7 +70,7 @@ type browser struct {
 // startBrowser starts Chromium behind a proxy. It is killed, with its children,
 // when ctx ends.
 func startBrowser(ctx context.Context, o *Options, way *proxy) (*browser, error) {
-	profile, err := os.MkdirTemp("", "magpie-browser-")
+	profile, err := profileFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +87,38 @@ func startBrowser(ctx context.Context, o *Options, way *proxy) (*browser, error)
 	}
 	b.stop = context.AfterFunc(ctx, b.kill)
 	return b, nil
+}
+
+// longestProfile is how long the name of a profile's folder may be, in bytes.
+// Chromium makes a socket in it, under .org.chromium.Chromium.XXXXXX/SingletonSocket,
+// and the name of a socket has 107 at most (unix(7)).
+const longestProfile = 107 - len("/.org.chromium.Chromium.XXXXXX/SingletonSocket")
+
+// profileFolder makes the folder, among the temporary files; where their folder
+// has too long a name, in another one.
+func profileFolder() (string, error) {
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
+		profile, err := temporary(dir, "magpie-browser-")
+		switch {
+		case err == nil && len(profile) <= longestProfile:
+			return profile, nil
+		case err == nil:
+			err = os.Remove(profile) // empty
+		}
+		if err != nil && dir == os.TempDir() {
+			return "", err
+		}
+	}
+	return "", tools.Errorf(tools.Failed, "the browser cannot start: the folder for temporary files, %s, has too long a name for its sockets; the operator has to set TMPDIR to a shorter one", os.TempDir())
+}
+
+// temporary makes a folder in one for temporary files.
+func temporary(dir, name string) (string, error) {
+	made, err := os.MkdirTemp(dir, name)
+	if err != nil {
+		return "", tools.Errorf(tools.Failed, "there is no place for temporary files: %w; the operator has to make %s a folder that this user can write, or set TMPDIR to one", err, dir)
+	}
+	return made, nil
 }
 
 func (b *browser) start(path string, way *proxy, wall *sandbox.Sandbox) error {

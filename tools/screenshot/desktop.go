@@ -57,7 +57,7 @@ func has(env func(string) (string, bool), name string) bool {
 
 // desktop takes the screen, or a part of it.
 func (c camera) desktop(ctx context.Context, part image.Rectangle) (p picture, err error) {
-	dir, err := os.MkdirTemp("", "magpie-screen-")
+	dir, err := temporary(os.TempDir(), "magpie-screen-")
 	if err != nil {
 		return p, err
 	}
