@@ -244,3 +244,12 @@ func BenchmarkMarkdown64KiB(b *testing.B) {
 		}
 	}
 }
+
+// Dates of a page do not reach the library that would read them.
+func TestDatesAreLeftOut(t *testing.T) {
+	doc := `<head><meta property="og:title" content="喜鹊"><meta property="article:published_time" content="12/13/14/15/16"><meta itemprop="dateModified" content="x"><meta name="pubdate" content="y"></head><p>short`
+	p, err := page.Read(doc, nil, page.HTML)
+	if err != nil || strings.Contains(p.Body, "12/13") || strings.Contains(p.Body, "dateModified") || strings.Contains(p.Body, "pubdate") || !strings.Contains(p.Body, "short") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

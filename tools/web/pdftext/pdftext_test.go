@@ -10,17 +10,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"magpie/internal/need"
 	"magpie/tools"
+	"magpie/tools/shell/sandbox"
 	"magpie/tools/web/pdftext"
 )
 
 // TestMain is also the process that reads PDF files.
 func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		os.Exit(1)
+	}
 	if len(os.Args) == 2 && os.Args[1] == pdftext.Flag {
 		if err := pdftext.Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -30,6 +36,15 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// wall is the sandbox of this machine; nil: there is none.
+var wall = sync.OnceValue(func() *sandbox.Sandbox {
+	s, err := sandbox.New(sandbox.Options{})
+	if err != nil || s.Report().Kind == sandbox.Off {
+		return nil
+	}
+	return s
+})
 
 // file builds a PDF of objects, the first of which is the catalogue.
 func file(objects ...string) []byte {
@@ -91,9 +106,11 @@ func TestText(t *testing.T) {
 			cmap("<00> <FF>", "1 beginbfchar\n<01> <62A5>\nendbfchar\n1 beginbfrange\n<02> <03> <0041>\nendbfrange")), "报AB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := pdftext.Extract(t.Context(), self(t), c.file)
-			if err != nil || got != c.want {
-				t.Errorf("got %q, %v; want %q", got, err, c.want)
+			for _, wall := range []*sandbox.Sandbox{nil, wall()} {
+				got, err := pdftext.Reader{Command: self(t), Wall: wall}.Extract(t.Context(), c.file)
+				if err != nil || got != c.want {
+					t.Errorf("got %q, %v; want %q", got, err, c.want)
+				}
 			}
 		})
 	}
@@ -179,5 +196,36 @@ func TestTheReaderIsBounded(t *testing.T) {
 	}
 	if _, err := pdftext.Extract(t.Context(), nil, nil); err == nil {
 		t.Error("no reader: want an error")
+	}
+}
+
+// A reader that was taken over by a file reaches nothing but what it was given.
+func TestWallOfTheReader(t *testing.T) {
+	if wall() == nil {
+		need.Unmet(t, "no sandbox works here")
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := script(t, "cat; cat "+secret+" && echo read; touch "+secret+".x && echo written; cat /proc/"+fmt.Sprint(os.Getpid())+"/environ && echo environ; kill -0 "+fmt.Sprint(os.Getpid())+" && echo signal; echo end")
+	for _, c := range []struct {
+		wall *sandbox.Sandbox
+		good bool
+	}{{wall(), true}, {nil, false}} { // without a wall the same reader does reach it
+		got, err := pdftext.Reader{Command: command, Wall: c.wall}.Extract(t.Context(), []byte("in "))
+		if err != nil || !strings.HasSuffix(got, "end") || (got == "in end") != c.good {
+			t.Errorf("it says %q, %v", got, err)
+		}
+	}
+	// It ends when its output is long enough, and with the call.
+	got, err := pdftext.Reader{Command: script(t, "exec yes"), Wall: wall()}.Extract(t.Context(), nil)
+	if err != nil || len(got) == 0 || len(got) > 4<<20 {
+		t.Errorf("endless output: %d bytes, %v", len(got), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (pdftext.Reader{Command: script(t, "exec sleep 60"), Wall: wall()}).Extract(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }
