@@ -43,6 +43,26 @@ func (f *fixture) sourced(t *testing.T, want map[string][]chat.Source) {
 	}
 }
 
+// lapses checks that what is said when nobody answers has sources.
+func (f *fixture) lapses(t *testing.T) {
+	t.Helper()
+	jobs, err := f.jobs.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden := 0
+	for _, j := range jobs {
+		if j.Hidden {
+			if hidden++; len(j.Sources) == 0 {
+				t.Errorf("what is said when nobody answers is clean: %q", j.Message)
+			}
+		}
+	}
+	if hidden == 0 {
+		t.Error("nothing is said when nobody answers")
+	}
+}
+
 // What is made or changed keeps what its maker had read, also when somebody else
 // answers the question in between; what only stops or leaves out does not.
 func TestSourcesOfReminders(t *testing.T) {
@@ -94,15 +114,7 @@ func TestSourcesOfReminders(t *testing.T) {
 		if said := say(read(f.ann, page), "remind me tomorrow at 8 to run that"); !said.Asked || len(said.Sources) == 0 {
 			t.Fatalf("%+v", said)
 		}
-		jobs, err := f.jobs.All(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, j := range jobs {
-			if j.Hidden && len(j.Sources) == 0 {
-				t.Errorf("what is said when nobody answers is clean: %q", j.Message)
-			}
-		}
+		f.lapses(t)
 		say(f.ann, "1")
 		f.sourced(t, map[string][]chat.Source{"run rm": append(page[:1:1], other...), "run that": page, "water plants": nil})
 	})
