@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"magpie/chat"
@@ -70,5 +71,9 @@ func (s *Shell) Proof(ctx context.Context, private ...string) (string, error) {
 	if got := slices.Contains(reached, sandbox.ProxyAddress); got != (n == sandbox.Guarded) {
 		return "", fmt.Errorf("the network is %s; a command reached the bot's proxy: %v", n, got)
 	}
-	return fmt.Sprintf("tried: no command reaches %v", private), nil
+	answers := ""
+	if n == sandbox.Guarded {
+		answers = "; the proxy answers"
+	}
+	return "tried: no command reaches " + strings.Join(private, ", ") + answers, nil
 }

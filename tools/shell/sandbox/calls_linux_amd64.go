@@ -16,6 +16,7 @@ func oldFileCalls() []uint32 {
 	return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 }
 
+func mapCalls() []uint32 { return []uint32{unix.SYS_MMAP} }
 func oldOpens() []uint32 { return []uint32{unix.SYS_OPEN} }
 func oldMakes() map[uint32]int {
 	return map[uint32]int{unix.SYS_CREAT: 1, unix.SYS_MKNOD: 1, unix.SYS_MKDIR: 1}

@@ -20,6 +20,7 @@ func oldFileCalls() []uint32 {
 	}
 }
 
+func mapCalls() []uint32 { return []uint32{unix.SYS_MMAP2} }
 func oldOpens() []uint32 { return []uint32{unix.SYS_OPEN} }
 func oldMakes() map[uint32]int {
 	return map[uint32]int{unix.SYS_CREAT: 1, unix.SYS_MKNOD: 1, unix.SYS_MKDIR: 1}

@@ -13,6 +13,7 @@ const (
 // This architecture has none of the old calls.
 
 func oldFileCalls() []uint32   { return nil }
+func mapCalls() []uint32       { return []uint32{unix.SYS_MMAP} }
 func oldOpens() []uint32       { return nil }
 func oldMakes() map[uint32]int { return nil }
 func oldForks() []uint32       { return nil }

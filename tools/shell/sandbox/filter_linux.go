@@ -82,6 +82,7 @@ func newFilter(j job) *filter {
 	}, with(unix.EOPNOTSUPP))
 	f.each([]uint32{unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK}, with(unix.ENOSPC))
 	f.modes()
+	f.maps()
 	// What memfd_create makes counts as nobody's memory; a file in TMPDIR does as well.
 	f.each([]uint32{unix.SYS_MEMFD_CREATE}, with(unix.ENOSYS))
 	f.each(append(rings(), unix.SYS_CLONE3), with(unix.ENOSYS))
@@ -235,6 +236,14 @@ func (f *filter) modes() {
 	maps.Copy(made, oldMakes())
 	for nr, mode := range made {
 		f.on(nr, loadArg(mode), jump(unix.BPF_JSET, special, 0, 1), give(with(unix.EPERM)), give(allow))
+	}
+}
+
+// maps has the warden count memory that processes share: no limit of the kernel
+// does.
+func (f *filter) maps() {
+	for _, nr := range mapCalls() {
+		f.on(nr, loadArg(3), jump(unix.BPF_JSET, unix.MAP_SHARED, 0, 1), give(ask), give(allow))
 	}
 }
 

@@ -78,6 +78,8 @@ func TestFilter(t *testing.T) {
 		{"openat2", unix.SYS_OPENAT2, nil, no(unix.ENOSYS)},
 		{"special node", unix.SYS_MKNODAT, []uint32{3, 0, unix.S_IFREG | 0o4755}, no(unix.EPERM)},
 		{"folder", unix.SYS_MKDIRAT, []uint32{3, 0, 0o1777}, allow},
+		{"own memory", mapCalls()[0], []uint32{0, 4096, 3, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS}, allow},
+		{"shared memory", mapCalls()[0], []uint32{0, 4096, 3, unix.MAP_SHARED | unix.MAP_ANONYMOUS}, ask},
 		{"memory of nobody", unix.SYS_MEMFD_CREATE, nil, no(unix.ENOSYS)},
 		{"fork", unix.SYS_CLONE, []uint32{uint32(unix.SIGCHLD)}, ask},
 		{"namespace", unix.SYS_CLONE, []uint32{unix.CLONE_NEWUSER}, no(unix.EPERM)},

@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -18,13 +21,14 @@ type gate struct {
 	listener int
 	roots    []string
 	most     int         // processes and threads
+	memory   int64       // shared by a process, in bytes
 	left     int         // how many may start before they are counted again
 	door     *door       // nil: no way to the network
 	closed   atomic.Bool // nothing starts any more
 }
 
 func newGate(listener int, j job, d *door) *gate {
-	return &gate{listener: listener, roots: j.Write, most: j.Limits.Procs, door: d}
+	return &gate{listener: listener, roots: j.Write, most: j.Limits.Procs, memory: j.Limits.Data, door: d}
 }
 
 // shut stops every further fork; a nil gate has nothing to shut.
@@ -109,6 +113,8 @@ func (g *gate) decide(req *request) (val int64, err error) {
 		return 0, g.fork()
 	case isSignal(req.nr):
 		return 0, signalAllowed(req)
+	case isMap(req.nr):
+		return 0, g.share(q)
 	case isSocketCall(req.nr):
 		if val, err = g.door.answer(q); err == nil {
 			err = errDone
@@ -143,6 +149,38 @@ func (g *gate) fork() error {
 		return unix.EAGAIN
 	}
 	g.left--
+	return nil
+}
+
+func isMap(nr int32) bool {
+	return slices.Contains(mapCalls(), uint32(nr))
+}
+
+// share bounds what one process shares with others without a file. A file is
+// the disk's; of several threads that ask at once each may get what is left.
+func (g *gate) share(q *question) error {
+	if q.args[3]&unix.MAP_ANONYMOUS == 0 {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", q.pid, int32(q.args[4]))); err == nil && to != "/dev/zero" {
+			return nil
+		}
+	}
+	left := uint64(g.memory)
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", q.pid))
+	if err != nil {
+		return unix.ENOMEM
+	}
+	for line := range bytes.Lines(maps) {
+		var from, to uint64
+		if !bytes.Contains(line, []byte(" /dev/zero")) {
+			continue
+		}
+		if n, _ := fmt.Sscanf(string(line), "%x-%x", &from, &to); n == 2 {
+			left -= min(left, to-from)
+		}
+	}
+	if q.args[1] > left {
+		return unix.ENOMEM
+	}
 	return nil
 }
 
