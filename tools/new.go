@@ -126,7 +126,10 @@ func (t *typed) Stamp(ctx context.Context, sc Scope, args json.RawMessage) (stri
 
 // Stays implements Stayer.
 func (t *typed) Stays(sc Scope, args json.RawMessage) bool {
-	return t.stays != nil && t.stays(sc, args)
+	if t.stays == nil {
+		return t.spec.Effect != Acts
+	}
+	return t.stays(sc, args)
 }
 
 // Judge implements Judge.

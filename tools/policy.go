@@ -112,8 +112,8 @@ type Subjecter interface {
 	Subject(main string) string
 }
 
-// Stayer is a Tool with effect Acts of which some calls reach nobody but the
-// current chat.
+// Stayer is a Tool of which some calls reach nobody but the current chat, with
+// effect Acts, or some reach further than its effect says.
 type Stayer interface {
 	Stays(sc Scope, args json.RawMessage) bool
 }
@@ -132,15 +132,19 @@ type Mender interface {
 }
 
 // risky says whether a call could carry out of the chat what a text from
-// outside wishes: it runs commands, acts on others than the current chat, or
-// changes a skill, which later turns would take for instructions.
+// outside wishes: it runs commands, acts on others than the current chat, says
+// itself that it would (Stayer), or changes a skill, which later turns would take
+// for instructions.
 func (c *call) risky() bool {
 	spec := c.entry.spec
+	s, ok := as[Stayer](c.entry.tool)
+	if ok && !s.Stays(c.scope, c.args) {
+		return true
+	}
 	if spec.Effect != Acts {
 		return spec.Category == Code || spec.Effect == Writes && slices.ContainsFunc(c.subjects(), isSkill)
 	}
-	s, ok := as[Stayer](c.entry.tool)
-	return !ok || !s.Stays(c.scope, c.args)
+	return !ok
 }
 
 // permit lets the policy decide.

@@ -56,6 +56,33 @@ func TestMessageHoldsTheWholeTask(t *testing.T) {
 	}
 }
 
+// An older version wrote only that there was a source; and that there is none of
+// a report is not the same as that it is not known.
+func TestOlderTask(t *testing.T) {
+	old := task("a")
+	old.Sources = nil
+	in, err := old.Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{in.Text: 0, strings.Replace(in.Text, `{"id"`, `{"tainted":true,"id"`, 1): 1} {
+		in.Text = text
+		got, err := tasks.Parse(in)
+		if err != nil || len(got.Sources) != want || want > 0 && got.Sources[0].Kind != chat.SourceUnknown {
+			t.Errorf("%s: %v, %v", text, got.Sources, err)
+		}
+	}
+	table := &kv.Memory{}
+	b := tasks.NewBoard(table, nil)
+	s, err := b.Finish(t.Context(), task("b"), tasks.Report{Text: "found"})
+	if err != nil || s.Read == nil || len(s.Read) != 0 {
+		t.Errorf("a clean report: %v, %v", s.Read, err)
+	}
+	if s, err = b.Begin(t.Context(), task("b")); err != nil || s.Read == nil {
+		t.Errorf("read again: %v, %v", s.Read, err)
+	}
+}
+
 func TestID(t *testing.T) {
 	if a, b := tasks.ID("s:1:0.0"), tasks.ID("s:1:0.1"); a == b || a != tasks.ID("s:1:0.0") || len(a) != 10 || strings.ToLower(a) != a {
 		t.Errorf("ids %q and %q", a, b)

@@ -61,6 +61,9 @@ func TestNotes(t *testing.T) {
 	for sc, want := range map[*tools.Scope]bool{&group: true, &ann: false} {
 		for tool, args := range map[string]string{"memory_read": `{}`, "memory_search": `{"keywords":"meets works"}`} {
 			res := e.Run(t.Context(), *sc, tool, args)
+			if (len(res.Sources) == 1 && res.Sources[0] == chat.Source{Kind: chat.SourcePage, Via: "note 1 2026-11-21"}) != want {
+				t.Errorf("%s has the sources %v", tool, res.Sources)
+			}
 			if res.Untrusted != want || strings.HasPrefix(res.Text, "<outside from=") != want {
 				t.Errorf("%s of %s: untrusted %v, %q", tool, sc.Addr.Chat, res.Untrusted, res.Text)
 			}
