@@ -81,7 +81,7 @@ func (d *Desk) over(ctx context.Context, req Request, why Verdict) Request {
 // tell writes under a question how it ended. Nothing waits for it: a question
 // that is not marked is over all the same.
 func (d *Desk) tell(ctx context.Context, r Request) {
-	if !r.Asked {
+	if !r.Asked && r.By == "" { // who has answered has seen it, noted or not
 		return
 	}
 	id := messageID(r)
