@@ -21,7 +21,7 @@ func (t *turn) heard() tools.Heard {
 			h.Reply = q.ID
 		}
 		h.Files = append(h.Files, d.Attachments...)
-		if d.Forwarded { // others have written it
+		if d.Forwarded || len(d.Sources) > 0 { // others have written it, or may have: what a button says
 			continue
 		}
 		h.Named = append(h.Named, d.Named...)

@@ -31,6 +31,8 @@ type Spec struct {
 	// Lang is the language of the labels, and so of what a press leads to; "" =
 	// that of the chat.
 	Lang string
+	// Sources are of the text from outside that whoever worded them had read.
+	Sources []chat.Source `json:",omitempty"`
 }
 
 // Choice is one button: what it shows and what its action is told.
@@ -47,6 +49,8 @@ type Pressed struct {
 	In     chat.Inbound // the press itself
 	Choice Choice
 	Lang   string // "en" or "zh"
+	// Sources are those of Spec.
+	Sources []chat.Source
 	// Say puts a message into the press's chat as if its sender had written
 	// it; one with an ID said before is said once.
 	Say func(ctx context.Context, in chat.Inbound) error

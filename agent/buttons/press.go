@@ -76,7 +76,7 @@ func (r *Registry) Press(ctx context.Context, in chat.Inbound, lang string, say 
 		return Outcome{}, err
 	}
 	if !won.Done {
-		p := Pressed{ID: in.ID, In: in, Choice: choice, Lang: cmp.Or(spec.Lang, lang), Say: say}
+		p := Pressed{ID: in.ID, In: in, Choice: choice, Lang: cmp.Or(spec.Lang, lang), Sources: spec.Sources, Say: say}
 		won.Done = true
 		if err := r.run(ctx, spec, p, &won); err != nil {
 			return r.giveBack(ctx, id, in, lang, err)

@@ -19,6 +19,7 @@ func say(ctx context.Context, p Pressed) (Result, error) {
 	in := chat.Inbound{
 		Meta:   chat.Meta{V: chat.Version, ID: p.ID + ":say", Trace: p.In.Trace, At: p.In.At, Addr: p.In.Addr},
 		Origin: chat.FromPerson, From: p.In.From, Text: text, Direct: p.In.Direct, Mentioned: true,
+		Sources: p.Sources, // the words are not those of who pressed
 	}
 	if err := p.Say(ctx, in); err != nil {
 		return Result{}, fmt.Errorf("say %q: %w", in.ID, err)

@@ -262,6 +262,24 @@ var travels = []struct {
 		w.anew()
 		w.rings("what the admin wants")
 	}, true, []string{"/hours"}},
+	{"a suggestion", func(w *traveller) {
+		w.read()
+		w.calls = `message {"content":"choose","buttons":["run rm now","no"]}`
+		w.say("what can I do?")
+		asked := w.wait(owner, "the choices", func(m []telegram.Message) bool { return len(m) > 0 && len(m[len(m)-1].Keyboard) > 0 })
+		w.again()
+		w.anew()
+		if w.tainted("") {
+			w.t.Error("the suggestion counts before it was taken")
+		}
+		last, n := asked[len(asked)-1], count(w.tg.Messages(owner), "outcome:")
+		w.calls = `list_dir {}`
+		if _, err := w.tg.Press(owner, owner, last.ID, last.Keyboard[0][0].Data); err != nil {
+			w.t.Fatal(err)
+		}
+		w.wait(owner, "what was suggested", func(m []telegram.Message) bool { return count(m, "outcome:") > n })
+		w.again()
+	}, true, []string{"/hours"}},
 	{"a background task that reads", func(w *traveller) {
 		w.do(fmt.Sprintf(`spawn {"task":"do: web_fetch {\"url\":\"%s/hours\"}","wait":true}`, w.site))
 	}, true, []string{"/hours", "through the background task"}},

@@ -306,7 +306,7 @@ func (t *toolbox) makeButtons(ctx context.Context, sc tools.Scope, labels []stri
 	for i, label := range labels {
 		choices[i] = buttons.Choice{Label: label}
 	}
-	made, err := t.buttons.Make(ctx, buttons.Spec{Addr: sc.Addr, Once: true, Action: buttons.SayAction}, choices)
+	made, err := t.buttons.Make(ctx, buttons.Spec{Addr: sc.Addr, Once: true, Action: buttons.SayAction, Sources: sc.Sources}, choices)
 	if err != nil {
 		return nil, err
 	}
