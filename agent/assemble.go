@@ -138,6 +138,7 @@ func fold(inputs []chat.Delivery) []chat.Delivery {
 		if d.ReplyTo == nil {
 			d.ReplyTo = out[i].ReplyTo
 		}
+		d.Forwarded = d.Forwarded || out[i].Forwarded
 		d.Edited = false // the model has not seen what it was before
 		out[i] = d
 	}
@@ -170,6 +171,11 @@ func (t *turn) steer(ctx context.Context) {
 		t.said = append(t.said, t.item(ctx, d))
 		t.loop.answered = false
 	}
+}
+
+// watched says whether a new message of its person ends the turn.
+func (t *turn) watched() bool {
+	return t.env.kit.Busy == Interrupt && t.first().Origin == chat.FromPerson
 }
 
 // watch cancels the turn when the person who began it says something new. The

@@ -123,6 +123,9 @@ func (c *held) Reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.forbid(ctx); err != nil {
+		return err
+	}
 	item := session.Item{At: h.a.opt.Now(), Reset: true}
 	raw, err := session.Encode(item)
 	if err != nil {
@@ -156,6 +159,7 @@ func (c *held) Status(ctx context.Context) command.Status {
 	}
 	if s, err := h.session(ctx); err == nil {
 		st.Messages, st.Tokens = s.Size()
+		st.Why = &command.Why{Sources: s.Sources(-1), Summarised: s.Summarised()}
 	}
 	set, err := h.a.ports.Settings.Load(ctx, h.key)
 	if err == nil {
@@ -169,6 +173,9 @@ func (c *held) Status(ctx context.Context) command.Status {
 	}
 	if t := h.now; t != nil {
 		st.Running, st.Since, st.Tool = true, t.began, t.doing.tool
+		if st.Why != nil {
+			st.Why.Sources = chat.JoinSources(st.Why.Sources, t.doing.sources)
+		}
 		st.Asks = slices.Compact(slices.Sorted(slices.Values(t.doing.asks)))
 	}
 	return st

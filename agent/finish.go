@@ -27,7 +27,7 @@ func (t *turn) say(m llm.Message) {
 // send adds a message to what the record sends.
 func (t *turn) send(text string) {
 	first, last := t.first(), &t.inputs[len(t.inputs)-1]
-	out := chat.Outbound{Text: text, Turn: t.id, Unasked: first.Origin != chat.FromPerson}
+	out := chat.Outbound{Text: text, Turn: t.id, Unasked: first.Origin != chat.FromPerson, Sources: t.loop.sources}
 	if first.Origin == chat.FromCron {
 		out.Slot = &chat.Slot{ID: first.ID, Err: t.loop.failed}
 	}
@@ -232,6 +232,9 @@ func (t *turn) commit(run context.Context, dead string) error {
 	for i := range t.said {
 		// Reasoning is wanted back only while its turn runs.
 		t.said[i].Message.Thinking = nil
+	}
+	if n := len(t.said); n > 0 { // what the turn says may say again what it has read
+		t.said[n-1].Sources = chat.JoinSources(t.said[n-1].Sources, t.loop.sources)
 	}
 	var err error
 	if t.said, r.Items, err = pack(t.said); err != nil {

@@ -49,6 +49,9 @@ type Exec struct {
 	AllowListOnly  bool
 	Sandbox        string   `oneof:"auto|landlock|bwrap|off"`
 	Env            []string // names of variables that a command may see
+	Network        string   `oneof:"auto|guarded|open|none"`
+	Hosts          []string // that a guarded command reaches; none: all
+	Listen         bool     // on TCP ports, although guarded
 }
 
 // WebTools is the section tools.web.
@@ -96,6 +99,8 @@ type MCPServer struct {
 	URL     string
 	Headers map[string]chat.Secret
 	Tools   []string // patterns of the server's tool names; a leading "-" removes; none = all
+	Paths   []string // what a started server reaches besides its own folder
+	Sandbox string   `oneof:"|auto|off"` // "" is auto
 	Enabled bool
 }
 
@@ -120,6 +125,8 @@ func (s *MCPServers) decode(d *decoder, n *node, key string) {
 			d.add(n, key, "want either command or url")
 		case m.URL != "" && noURL(m.URL) != "":
 			d.add(n, join(key, "url"), "want a URL with http:// or https://")
+		case m.URL != "" && len(m.Paths) > 0:
+			d.add(n, join(key, "paths"), "want none beside url: they are for servers that are started")
 		}
 		places[m.Name] = true
 		all = append(all, m)
@@ -150,7 +157,7 @@ func defaultTools() Tools {
 		ToolLimits: ToolLimits{Timeout: 30 * time.Second, NetworkTimeout: time.Minute, MaxConcurrent: 3, MaxResultChars: 16_000},
 		Fence:      Fence{RestrictToWorkspace: true, PathPolicy: "strict", Symlinks: "deny"},
 		Enabled:    []string{"*"},
-		Exec:       Exec{Enabled: true, Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxOutputChars: 10_000, Sandbox: "auto"},
+		Exec:       Exec{Enabled: true, Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxOutputChars: 10_000, Sandbox: "auto", Network: "auto"},
 		Web:        WebTools{Search: Search{MaxResults: 10}, Fetch: Fetch{Format: "markdown", MaxChars: 50_000}},
 	}
 }

@@ -35,6 +35,9 @@ func (e *Executor) bound(next handler) handler {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
+		if err := c.same(ctx); err != nil {
+			return Result{}, err
+		}
 		type outcome struct {
 			res Result
 			err error
@@ -155,7 +158,7 @@ func (e *Executor) settle(next handler) handler {
 			return res, nil
 		}
 		failed := failed(ctx, c, err)
-		failed.Untrusted = res.Untrusted || IsOutside(err)
+		failed.Untrusted, failed.Sources = res.Untrusted || IsOutside(err), res.Sources
 		return failed, nil
 	}
 }

@@ -105,14 +105,6 @@ func (p *Policy) forbids(sc Scope, s Spec) bool {
 	return false
 }
 
-// Approver asks somebody who may approve and waits for the answer. The time it
-// takes does not count as the tool's.
-type Approver interface {
-	// Approve returns nil when the call may run, else an error for the model;
-	// an *Error keeps its kind, any other becomes a Permission failure.
-	Approve(ctx context.Context, sc Scope, spec Spec, args json.RawMessage) error
-}
-
 // Subjecter is a Tool whose main argument can be written in several ways. The
 // policy matches what Subject makes of it, so that "./a" does not slip through
 // a rule about "a".
@@ -120,8 +112,8 @@ type Subjecter interface {
 	Subject(main string) string
 }
 
-// Stayer is a Tool with effect Acts of which some calls reach nobody but the
-// current chat.
+// Stayer is a Tool of which some calls reach nobody but the current chat, with
+// effect Acts, or some reach further than its effect says.
 type Stayer interface {
 	Stays(sc Scope, args json.RawMessage) bool
 }
@@ -140,23 +132,30 @@ type Mender interface {
 }
 
 // risky says whether a call could carry out of the chat what a text from
-// outside wishes: it runs commands, acts on others than the current chat, or
-// changes a skill, which later turns would take for instructions.
+// outside wishes: it runs commands, acts on others than the current chat, says
+// itself that it would (Stayer), or changes a skill, which later turns would take
+// for instructions.
 func (c *call) risky() bool {
 	spec := c.entry.spec
+	s, ok := as[Stayer](c.entry.tool)
+	if ok && !s.Stays(c.scope, c.args) {
+		return true
+	}
 	if spec.Effect != Acts {
 		return spec.Category == Code || spec.Effect == Writes && slices.ContainsFunc(c.subjects(), isSkill)
 	}
-	s, ok := as[Stayer](c.entry.tool)
-	return !ok || !s.Stays(c.scope, c.args)
+	return !ok
 }
 
 // permit lets the policy decide.
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		action := e.decide(c)
+		action, again := e.decide(c), false
 		if action == "" && c.scope.Tainted() && c.risky() {
 			action = Ask
+			if again = c.allowedBefore(ctx); again {
+				action = Allow
+			}
 		}
 		switch action {
 		case Deny:
@@ -170,33 +169,19 @@ func (e *Executor) permit(next handler) handler {
 			if err := e.ask(ctx, c); err != nil {
 				return Result{}, err
 			}
+			again = true
 		}
 		if turn := c.scope.Caller; turn != nil && c.entry.spec.Effect != Reads {
 			if err := turn.Begin(ctx); err != nil {
 				return Result{}, Errorf(Failed, "%s was not run: it could not be noted beforehand", c.name)
 			}
 		}
+		if err := c.remember(ctx, again); err != nil {
+			return Result{}, fmt.Errorf("%s was not run, what was allowed before could not be forgotten: %w", c.name, err)
+		}
 		c.ran = true
 		return next(ctx, c)
 	}
-}
-
-func (e *Executor) ask(ctx context.Context, c *call) error {
-	if e.opt.Approver == nil {
-		return Errorf(Permission, "this call of %s needs an approval, and nobody can be asked here; find another way or say so", c.name)
-	}
-	ask := func(ctx context.Context) error { return e.opt.Approver.Approve(ctx, c.scope, c.entry.spec, c.args) }
-	var err error
-	if c.scope.Caller != nil {
-		err = c.scope.Caller.Ask(ctx, ask)
-	} else {
-		err = ask(ctx)
-	}
-	var said *Error
-	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
-		return err
-	}
-	return Errorf(Permission, "this call of %s was not approved: %w", c.name, err)
 }
 
 // decide lets the policy look at everything that the call is about; the

@@ -32,4 +32,7 @@ type Status struct {
 	Messages int       // in the conversation that the model sees
 	Tokens   int       // of that conversation, estimated
 	Model    string    // that answered last, or will be asked
+	// Why is what the conversation holds of text from outside, with what the
+	// running turn has read; nil when that could not be looked up.
+	Why *Why
 }

@@ -73,5 +73,9 @@ func Parse(in chat.Inbound) (Task, error) {
 		return Task{}, fmt.Errorf("read task %q: it does not say whose it is", in.ID)
 	}
 	t.Text = text
+	var older struct{ Tainted bool } // what there was in place of Sources
+	if json.Unmarshal([]byte(head), &older) == nil && older.Tainted {
+		t.Sources = []chat.Source{{Kind: chat.SourceUnknown, At: t.At}}
+	}
 	return t, nil
 }

@@ -266,6 +266,7 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 		}
 	}
 	q.ID, q.Until = seed, d.jobs.Now().Add(askedFor)
+	q.stain(w.Sources)
 	if len(q.Choices) == 1 && q.Choices[0].Keys == "" {
 		q.Choices[0].Keys = yes
 	}
@@ -279,8 +280,12 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 			return Said{}, err
 		}
 	}
+	named, err := d.Named(ctx, w, q.Lapse)
+	if err != nil {
+		return Said{}, err
+	}
 	timer, err := d.jobs.AddOnce(ctx, "asked:"+seed, cron.Job{
-		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true,
+		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true, Sources: chat.JoinSources(q.brings(), named),
 		Schedule: cron.Schedule{At: q.Until, Zone: w.zone().String()},
 	})
 	if err != nil && !errors.Is(err, cron.ErrTooMany) {
@@ -315,7 +320,7 @@ func (d *Desk) quiet(ctx context.Context, w Who, q question) error {
 
 // prompt words a question with its choices.
 func (w Who) prompt(q question) Said {
-	said := Said{Text: q.Prompt, Asked: true}
+	said := Said{Text: q.Prompt, Asked: true, Sources: q.brings()}
 	yesNo := q.yesNo()
 	for i, c := range q.Choices {
 		b := button(chat.Unliteral(c.Label), press{Do: "answer", ID: q.ID, N: i + 1})

@@ -21,8 +21,9 @@ import (
 	"magpie/tools/mcp"
 )
 
-// OpPath is where a running bot takes operations: POST OpPath<name> with the
-// input as JSON; the answer is JSON, or a status from 400 on and a text.
+// OpPath is where a running bot takes operations: POST OpPath<name>, signed by
+// console.SignOperator, with the input as JSON; the answer is JSON, or a status
+// from 400 on and a text.
 const OpPath = "/api/op/"
 
 // opWait bounds an operation: a year of audit log of a busy bot is read in
@@ -108,7 +109,7 @@ func operate(ctx context.Context, s state, name string, in json.RawMessage) (jso
 
 // opRoute takes operations for the running bot.
 func (p *program) opRoute(t *toolbox, reload *reloader) console.Route {
-	return console.Route{Pattern: "POST " + OpPath, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return console.Route{Pattern: "POST " + OpPath, Operator: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, "the input cannot be read", http.StatusBadRequest)
@@ -147,9 +148,14 @@ func mcpList(_ context.Context, s state, _ json.RawMessage) (any, error) {
 	return s.mcp.States(), nil
 }
 
-// TestMCP connects once to the MCP servers of the configuration, or to those
-// that are named.
+// TestMCP is ProbeMCP by a program whose version does not matter.
 func TestMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names ...string) ([]mcp.State, error) {
+	return ProbeMCP(ctx, cfg, Options{Log: log}, names...)
+}
+
+// ProbeMCP connects once to the MCP servers of the configuration, or to those
+// that are named.
+func ProbeMCP(ctx context.Context, cfg *config.Config, o Options, names ...string) ([]mcp.State, error) {
 	var picked []mcp.Server
 	var known []string
 	for _, s := range mcpServers(cfg) {
@@ -165,7 +171,7 @@ func TestMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names ..
 	}
 	redact := tools.NewRedactor(unlogged(cfg, ""))
 	return mcp.New(picked, mcp.Options{
-		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Log: log, Redact: redact.Text,
+		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Wall: newWall(cfg, o.Log), Proxy: serverProxy(cfg), Version: o.Version, Log: o.Log, Redact: redact.Text,
 	}).Test(ctx), nil
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"magpie/chat"
 	"magpie/tools"
+	"magpie/tools/egress"
 	"magpie/tools/fs/fence"
 	"magpie/tools/shell/guard"
 	"magpie/tools/shell/sandbox"
@@ -44,6 +45,8 @@ type Config struct {
 	Sandbox   sandbox.Kind  // "" is auto
 	Env       []string      // names of the bot's variables that commands see
 	Secrets   []chat.Secret // no variable of Env may hold one
+	Network   sandbox.Network
+	Listen    bool // commands may listen on TCP ports
 }
 
 // Limits bound a call.
@@ -67,13 +70,16 @@ type Deps struct {
 	Lookup func(string) (string, bool)
 	// Session gives the variables that a chat has set for its commands.
 	Session func(tools.Scope) map[string]string
+	// Proxy is how commands of a guarded network reach the internet; nil: they do
+	// not.
+	Proxy *egress.Proxy
 	// Progress is told what a long command does, one line at a time.
 	Progress func(tools.Scope, string)
-	// ProgressEvery is how often; 0 is 10 s.
+	// ProgressEvery is how often; 0 is 5 s.
 	ProgressEvery time.Duration
 }
 
-const progressEvery = 10 * time.Second
+const progressEvery = 5 * time.Second
 
 // Shell runs commands. Safe for concurrent use.
 type Shell struct {
@@ -99,9 +105,10 @@ func New(cfg Config, deps Deps) (*Shell, error) {
 	folders := append([]string{s.cfg.Workspace}, s.cfg.Allowed...)
 	s.sandbox, err = sandbox.New(sandbox.Options{
 		Want: s.cfg.Sandbox, Write: folders, Hidden: s.cfg.Hidden, Limits: sandbox.Limits{CPU: 2 * s.cfg.Limits.MaxTimeout},
+		Network: s.cfg.Network, Listen: s.cfg.Listen,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("tools.exec.sandbox: %w", err)
+		return nil, fmt.Errorf("tools.exec: %w", err)
 	}
 	rules := guard.Options{
 		Deny: s.cfg.Rules.Deny, Allow: s.cfg.Rules.Allow, AllowOnly: s.cfg.Rules.AllowOnly,
@@ -167,7 +174,7 @@ func (s *Shell) Tool() tools.Tool {
 		Main: "command", Timeout: -1, MaxChars: s.cfg.Limits.MaxOutput,
 		Aliases: map[string]string{"cmd": "command", "cwd": "working_dir", "workdir": "working_dir"},
 	}
-	return tools.New(spec, s.call, tools.WithJudge(func(args json.RawMessage) error {
+	return tools.New(spec, s.call, tools.WithShow(s.show), tools.WithJudge(func(args json.RawMessage) error {
 		var in execIn
 		if err := json.Unmarshal(args, &in); err != nil {
 			return nil // Call says it
@@ -212,10 +219,16 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	run := &running{started: time.Now()}
 	stop := s.tell(sc, run)
 	defer stop()
-	out, err := s.sandbox.Run(ctx, sandbox.Command{
+	cmd := sandbox.Command{
 		Args: []string{s.shell, "-c", in.Command}, Env: s.environment(sc, p.dir), Dir: p.dir, Stdout: &run.stdout, Stderr: &run.stderr,
-	})
-	res := tools.Result{Untrusted: p.verdict.Fetches || touchesForeign(in.Command+"\n"+in.WorkingDir)}
+	}
+	way := s.guarded(&cmd)
+	out, err := s.sandbox.Run(ctx, cmd)
+	res := s.heard(way, p.verdict)
+	res.Untrusted = res.Untrusted || touchesForeign(in.Command+"\n"+in.WorkingDir)
+	for _, refused := range way.Refused() {
+		fmt.Fprintf(&run.stderr, "network: %s\n", refused)
+	}
 	switch {
 	case errors.Is(err, errTimedOut):
 		return res, tools.Errorf(tools.Timeout, "the command was stopped after %s with all that it had started; give a larger timeout (at most %s), or do less at once\n%s",
