@@ -185,9 +185,9 @@ func (b *browser) startWalled(wall *sandbox.Sandbox, path string, way *proxy, en
 		defer ends[1].Close()
 		defer ends[0].Close()
 		// A shell puts the pipes where --remote-debugging-pipe wants them, and
-		// the sockets into the profile, whose name is short enough for them.
+		// Chromium's sockets into the profile, whose name is short enough.
 		_, _ = wall.Run(ctx, sandbox.Command{ // how it ends shows at the pipe
-			Args: append([]string{"/bin/sh", "-c", `TMPDIR=$PWD exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null`}, command...),
+			Args: append([]string{"/bin/sh", "-c", `TMPDIR=$HOME; exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null`}, command...),
 			Env:  environment(b.profile), Dir: b.profile, Stdin: ends[0], Stdout: ends[1],
 			Network: network, Proxy: way.take,
 			Places: &sandbox.Places{
