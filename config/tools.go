@@ -49,6 +49,7 @@ type Exec struct {
 	AllowListOnly  bool
 	Sandbox        string   `oneof:"auto|landlock|bwrap|off"`
 	Env            []string // names of variables that a command may see
+	SetEnv         []string // names that set_env may set beside the usual ones; a final * stands for anything
 }
 
 // WebTools is the section tools.web.

@@ -143,7 +143,7 @@ func (d *Desk) Approve(ctx context.Context, sc tools.Scope, spec tools.Spec, arg
 // open finds the question of this call, or notes a new one.
 func (d *Desk) open(ctx context.Context, sc tools.Scope, spec tools.Spec, args json.RawMessage) (Request, error) {
 	req := Request{
-		Call: sc.CallID, Tool: spec.Name, What: d.describe(sc, spec, args),
+		Call: sc.CallID, Tool: spec.Name, What: strings.TrimSpace(d.describe(sc, spec, args) + "\n\n" + tools.Reason(ctx)),
 		Addr: sc.Addr, Starter: sc.Sender.ID, Until: d.opt.Now().Add(d.opt.Wait),
 	}
 	sum := sha256.Sum256([]byte(sc.CallID))
@@ -160,6 +160,9 @@ func (d *Desk) open(ctx context.Context, sc tools.Scope, spec tools.Spec, args j
 			return req, err
 		}
 		found, err := d.load(ctx, req.ID)
+		if err == nil && found.Call == req.Call && found.What != req.What {
+			return req, tools.Errorf(tools.Permission, "what this call of %s would do is not what was asked about, so it was not done; call it again to ask anew", spec.Name)
+		}
 		if err != nil || found.Call == req.Call {
 			return found, err
 		}

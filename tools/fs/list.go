@@ -72,6 +72,7 @@ func listText(ctx context.Context, f *fence.Fence, in listIn) (string, error) {
 	if l.stopped {
 		fmt.Fprintf(&b, "There is more here than was looked through; list a folder below.\n")
 	}
+	b.WriteString(l.said())
 	return b.String(), nil
 }
 
@@ -93,7 +94,8 @@ func listJSON(ctx context.Context, f *fence.Fence, sc tools.Scope, in listIn) (s
 		Files     []listedFile `json:"files"`
 		Total     int          `json:"total"`
 		Truncated bool         `json:"truncated"`
-	}{f.Name(in.Path), []listedFile{}, l.folders + l.files, l.left > 0 || l.stopped}
+		LeftOut   string       `json:"left_out,omitempty"` // by the policy
+	}{f.Name(in.Path), []listedFile{}, l.folders + l.files, l.left > 0 || l.stopped, strings.TrimSpace(l.said())}
 	for _, e := range l.entries {
 		out.Files = append(out.Files, listedFile{e.path, e.kind, e.size, e.modified.In(sc.Zone).Format(time.RFC3339)})
 	}

@@ -67,6 +67,9 @@ type Deps struct {
 	Lookup func(string) (string, bool)
 	// Session gives the variables that a chat has set for its commands.
 	Session func(tools.Scope) map[string]string
+	// VariablesFrom tells where the text from outside came from that was read
+	// before these variables were set.
+	VariablesFrom func(tools.Scope) []chat.Source
 	// Progress is told what a long command does, one line at a time.
 	Progress func(tools.Scope, string)
 	// ProgressEvery is how often; 0 is 10 s.
@@ -141,6 +144,9 @@ func (d Deps) withDefaults() Deps {
 	if d.Session == nil {
 		d.Session = func(tools.Scope) map[string]string { return nil }
 	}
+	if d.VariablesFrom == nil {
+		d.VariablesFrom = func(tools.Scope) []chat.Source { return nil }
+	}
 	if d.Progress == nil {
 		d.Progress = func(tools.Scope, string) {}
 	}
@@ -174,7 +180,7 @@ func (s *Shell) Tool() tools.Tool {
 		}
 		_, err := s.plan(in)
 		return err
-	}))
+	}), tools.WithMatter(s.matter), tools.WithDoubt(s.doubt))
 }
 
 // plan is what is known of a call before it runs.
@@ -182,6 +188,7 @@ type plan struct {
 	limit   time.Duration
 	dir     string // absolute
 	verdict guard.Verdict
+	found   guard.Found
 }
 
 // plan refuses what cannot run.
@@ -195,7 +202,7 @@ func (s *Shell) plan(in execIn) (p plan, err error) {
 	if p.dir, err = s.folder(in.WorkingDir); err != nil {
 		return p, err
 	}
-	p.verdict, err = s.guard.Judge(in.Command, p.dir)
+	p.verdict, p.found, err = s.guard.Look(in.Command, p.dir)
 	return p, err
 }
 
@@ -209,13 +216,15 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limit, errTimedOut)
 	defer cancel()
+	before := s.reads(sc, in, p)
 	run := &running{started: time.Now()}
 	stop := s.tell(sc, run)
 	defer stop()
 	out, err := s.sandbox.Run(ctx, sandbox.Command{
 		Args: []string{s.shell, "-c", in.Command}, Env: s.environment(sc, p.dir), Dir: p.dir, Stdout: &run.stdout, Stderr: &run.stderr,
 	})
-	res := tools.Result{Untrusted: p.verdict.Fetches || touchesForeign(in.Command+"\n"+in.WorkingDir)}
+	s.deps.Fence.Origin().Changed(run.started, chat.JoinSources(sc.Sources, before))
+	res := tools.Result{Untrusted: len(before) > 0, Sources: before}
 	switch {
 	case errors.Is(err, errTimedOut):
 		return res, tools.Errorf(tools.Timeout, "the command was stopped after %s with all that it had started; give a larger timeout (at most %s), or do less at once\n%s",
@@ -226,6 +235,24 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	res.Text = run.text(ended(out))
 	return res, nil
 }
+
+// reads are the sources of what the command is about to read; after it has run
+// its files may be others.
+func (s *Shell) reads(sc tools.Scope, in execIn, p plan) []chat.Source {
+	s.deps.Fence.Origin().Sight()
+	from := chat.JoinSources(s.deps.VariablesFrom(sc), s.sources(p.found, p.dir))
+	if p.verdict.Fetches || touchesForeign(in.Command+"\n"+in.WorkingDir) {
+		line, _, _ := strings.Cut(in.Command, "\n")
+		if r := []rune(line); len(r) > sourceRunes {
+			line = string(r[:sourceRunes]) + "…"
+		}
+		from = chat.JoinSources(from, []chat.Source{{Kind: chat.SourceCommand, Name: line, At: time.Now()}})
+	}
+	return from
+}
+
+// sourceRunes bounds the name of a source.
+const sourceRunes = 200
 
 func ended(out sandbox.Outcome) string {
 	if out.Signal != "" {
