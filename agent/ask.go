@@ -33,7 +33,11 @@ func (t *turn) reply(ctx context.Context, n int, last bool) (llm.Reply, error) {
 	if rs := t.loop.past.replies; len(rs) > 0 {
 		t.loop.past.replies = rs[1:]
 		t.loop.noted = len(t.inputs)
-		return *rs[0].Reply, nil
+		sess, err := t.h.session(ctx)
+		if err == nil { // how much of it that attempt was shown is not known
+			t.learn(sess.Sources(-1))
+		}
+		return *rs[0].Reply, err
 	}
 	reply, err := t.ask(ctx, last)
 	if err != nil {
@@ -115,11 +119,7 @@ func (t *turn) askOnce(ctx context.Context, sess *session.Session, last bool) (l
 	if last {
 		req.System += lastHint
 	} else {
-		for _, d := range t.env.defs {
-			if t.loop.withheld[d.Name] == "" {
-				req.Tools = append(req.Tools, d)
-			}
-		}
+		req.Tools = t.env.defs
 	}
 	t.loop.partial.reset()
 	reply, err := t.env.kit.Model.Ask(ctx, model.Question{
@@ -149,6 +149,7 @@ func (t *turn) conversation(ctx context.Context, sess *session.Session) []llm.Me
 	} else if _, tokens := sess.Size(); tokens <= left {
 		left = -1
 	}
+	t.learn(sess.Sources(left))
 	return t.show(ctx, append(sess.Messages(left), mine...))
 }
 

@@ -138,6 +138,7 @@ func fold(inputs []chat.Delivery) []chat.Delivery {
 		if d.ReplyTo == nil {
 			d.ReplyTo = out[i].ReplyTo
 		}
+		d.Forwarded = d.Forwarded || out[i].Forwarded
 		d.Edited = false // the model has not seen what it was before
 		out[i] = d
 	}

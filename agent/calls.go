@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -22,8 +23,8 @@ const (
 	hintAgain   = "\n[This call failed the same way before. Do not repeat it as it is: change the arguments, choose another way, or finish with what you have.]"
 )
 
-// mostFailures: a tool that fails the same way that often in one turn is
-// withheld.
+// mostFailures: a call that fails the same way that often in one turn is not
+// run again in it. Other calls of the tool are.
 const mostFailures = 3
 
 // calls runs the calls of a reply and adds the reply and the results to the
@@ -43,10 +44,14 @@ func (t *turn) calls(ctx context.Context, reply llm.Reply) error {
 	}
 	t.loop.rounds++
 	for i, res := range results {
+		if res.OK && t.env.effects[calls[i].Name] != tools.Reads {
+			clear(t.loop.failures) // what failed may work now
+			clear(t.loop.withheld)
+		}
 		t.say(t.result(calls[i], res))
 		t.said[len(t.said)-1].Sources = res.Sources
 		t.loop.answered = t.loop.answered || res.Answered
-		t.loop.sources = chat.JoinSources(t.loop.sources, res.Sources)
+		t.learn(res.Sources)
 		if len(res.Buttons.Rows) > 0 {
 			t.loop.buttons = res.Buttons
 		}
@@ -90,8 +95,8 @@ func (t *turn) call(ctx context.Context, id string, c llm.Call) (callOutcome, er
 	switch {
 	case ctx.Err() != nil:
 		return callOutcome{Text: textStopped}, nil
-	case t.loop.withheld[c.Name] != "":
-		return callOutcome{Err: tools.Permission, Text: t.loop.withheld[c.Name]}, nil
+	case t.loop.withheld[same(c)] != "":
+		return callOutcome{Err: tools.Permission, Text: t.loop.withheld[same(c)]}, nil
 	case changes && t.loop.past.intents[id]:
 		return callOutcome{Text: textUnknown}, nil
 	}
@@ -145,27 +150,43 @@ func (t *turn) result(c llm.Call, res callOutcome) llm.Message {
 			m.Images = append(m.Images, llm.Image{Ref: a.Ref, MIME: a.MIME})
 		}
 	}
-	if !res.OK && res.Err != "" && t.loop.withheld[c.Name] == "" {
-		m.Text += t.failed(c.Name, res)
+	if !res.OK && res.Err != "" && t.loop.withheld[same(c)] == "" {
+		m.Text += t.failed(c, res)
 	}
 	return m
 }
 
-// failed counts a failure of a tool and returns what the model is told beside
+// failed counts a failure of a call and returns what the model is told beside
 // it.
-func (t *turn) failed(name string, res callOutcome) string {
-	way := name + "\x00" + string(res.Err) + "\x00" + sameWay(res.Text)
+func (t *turn) failed(c llm.Call, res callOutcome) string {
+	call := same(c)
+	way := call + "\x00" + string(res.Err) + "\x00" + sameWay(res.Text)
 	t.loop.failures[way]++
 	switch n := t.loop.failures[way]; {
 	case n >= mostFailures:
-		t.loop.withheld[name] = fmt.Sprintf("The tool %s has failed the same way %d times in this turn and is withheld until the next one. Go on without it, and tell the person what did not work.", name, n)
-		t.event(chat.TurnProgress, words(t.env.scope.Lang).withheld(name))
-		return "\n[" + t.loop.withheld[name] + "]"
+		t.loop.withheld[call] = fmt.Sprintf("This call of %s has failed the same way %d times and is withheld for the rest of this turn: it is not run again with these arguments. Change them, go on without it, or tell the person what did not work.", c.Name, n)
+		t.event(chat.TurnProgress, words(t.env.scope.Lang).withheld(c.Name))
+		return "\n[" + t.loop.withheld[call] + "]"
 	case n > 1:
 		return hintAgain
 	default:
 		return ""
 	}
+}
+
+// same is equal for calls of one tool with the same arguments, however they are
+// written.
+func same(c llm.Call) string {
+	d := json.NewDecoder(strings.NewReader(c.Args))
+	d.UseNumber()
+	var args any
+	if d.Decode(&args) != nil || d.More() {
+		return c.Name + "\x00" + strings.TrimSpace(c.Args)
+	}
+	if raw, err := json.Marshal(args); err == nil {
+		return c.Name + "\x00" + string(raw)
+	}
+	return c.Name + "\x00" + c.Args
 }
 
 // sameWay is the text of a failure without what differs from time to time:

@@ -21,13 +21,17 @@ const (
 
 // say adds a message to the conversation.
 func (t *turn) say(m llm.Message) {
-	t.said = append(t.said, session.Item{At: t.h.a.opt.Now(), Message: m})
+	it := session.Item{At: t.h.a.opt.Now(), Message: m}
+	if m.Role == llm.Assistant { // what it says may say again what it has read
+		it.Sources = t.loop.sources
+	}
+	t.said = append(t.said, it)
 }
 
 // send adds a message to what the record sends.
 func (t *turn) send(text string) {
 	first, last := t.first(), &t.inputs[len(t.inputs)-1]
-	out := chat.Outbound{Text: text, Turn: t.id, Unasked: first.Origin != chat.FromPerson}
+	out := chat.Outbound{Text: text, Turn: t.id, Unasked: first.Origin != chat.FromPerson, Sources: t.loop.sources}
 	if first.Origin == chat.FromCron {
 		out.Slot = &chat.Slot{ID: first.ID, Err: t.loop.failed}
 	}
@@ -51,6 +55,8 @@ func (t *turn) answer(reply llm.Reply) {
 		note = w.cutOff()
 	case reply.Stop == llm.StopFilter:
 		note = w.filtered()
+	case blank(text) && !t.loop.answered && len(reply.Message.Calls) > 0:
+		note = w.noEnd(t.env.kit.MaxIterations)
 	case blank(text) && !t.loop.answered:
 		note = w.empty()
 	}

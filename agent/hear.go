@@ -50,25 +50,43 @@ func (t *turn) item(ctx context.Context, d chat.Delivery) session.Item {
 	}
 	it.Message.Text = t.text(ctx, d)
 	it.Sources = carries(d)
-	t.loop.sources = chat.JoinSources(t.loop.sources, it.Sources)
+	t.learn(it.Sources)
 	return it
 }
 
-// carries says whether a message brings words of others than its sender: what
-// it quotes, what it forwards, what people who are not let in have said in the
-// group before, and the report of a task, which may have read anything.
-func carries(d chat.Delivery) (all []chat.Source) {
+// learn notes that the turn has text from outside before it.
+func (t *turn) learn(sources []chat.Source) {
+	if len(sources) == 0 {
+		return
+	}
+	t.loop.sources = chat.JoinSources(t.loop.sources, sources)
+	t.h.mu.Lock()
+	t.doing.sources = t.loop.sources
+	t.h.mu.Unlock()
+}
+
+// carries is where the words come from that a message brings and that others
+// than its sender have written: what it quotes, forwards or pastes, what people
+// who are not let in have said in the group before, and what the program itself
+// has put into it, such as a reminder.
+func carries(d chat.Delivery) []chat.Source {
+	all := d.Sources
 	add := func(kind chat.SourceKind, name string) {
 		all = chat.JoinSources(all, []chat.Source{{Kind: kind, Name: clean(name), At: d.At}})
 	}
 	if d.Forwarded {
 		add(chat.SourceOthers, nameOf(d.From))
 	}
-	if d.Origin == chat.FromSystem {
+	if d.Origin == chat.FromSystem && d.Sources == nil {
 		add(chat.SourceTask, d.From.Name)
+	}
+	if d.Origin == chat.FromPerson && pasted.MatchString(d.Text) {
+		add(chat.SourceOthers, "")
 	}
 	if foreign(d.ReplyTo) {
 		add(chat.SourceOthers, d.ReplyTo.From)
+	} else if q := d.ReplyTo; q != nil && (!blank(q.Text) || len(q.Attachments) > 0) {
+		all = chat.JoinSources(all, q.Sources)
 	}
 	for _, o := range d.Room {
 		if o.Outside {
@@ -77,6 +95,9 @@ func carries(d chat.Delivery) (all []chat.Source) {
 	}
 	return all
 }
+
+// pasted finds a fence that somebody has copied, with what stood in it.
+var pasted = regexp.MustCompile(`(?i)<\s*outside\b`)
 
 // text writes what a message says, with everything the model should know of it.
 func (t *turn) text(ctx context.Context, d chat.Delivery) string {

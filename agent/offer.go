@@ -71,6 +71,7 @@ func (t *turn) replied(ctx context.Context) bool {
 	}
 	if mine {
 		t.loop.buttons = res.Buttons
+		t.learn(res.Sources)
 		t.answer(llm.Reply{Message: llm.Message{Role: llm.Assistant, Text: res.Text}})
 		t.offer(ctx)
 	}

@@ -33,8 +33,9 @@ type turn struct {
 
 // doing is what a turn does just now.
 type doing struct {
-	tool string   // the tools that run
-	asks []string // those of them that wait for a person's approval
+	tool    string        // the tools that run
+	asks    []string      // those of them that wait for a person's approval
+	sources []chat.Source // loop.sources, for /why
 }
 
 // loop is the state of the loop over model calls.
@@ -44,7 +45,7 @@ type loop struct {
 	noted    int           // how many inputs the journal knows of
 	rounds   int           // replies with calls so far
 	answered bool          // a tool has sent the answer
-	sources  []chat.Source // of text from outside that was read, or is near in the conversation
+	sources  []chat.Source // of text from outside that the model has been shown, or is about to be
 	counted  bool          // this attempt stands in the journal
 	again    bool          // an empty reply was asked again
 	buttons  tools.Buttons
@@ -55,8 +56,8 @@ type loop struct {
 
 // trouble is what went wrong so far.
 type trouble struct {
-	failures map[string]int    // per tool and way of failing
-	withheld map[string]string // tools that are no longer offered, and why
+	failures map[string]int    // per call and way of failing
+	withheld map[string]string // calls that are not run again, and why
 	failed   string            // why the turn has no answer, for the history of a job
 	waits    int               // pauses made for a model that could not be reached
 }
@@ -89,11 +90,6 @@ var errGivenUp = errors.New("the turn was tried too often")
 
 // crashSpan is how long a turn is tried again that only crashes have ended.
 const crashSpan = 30 * time.Second
-
-// outsideTurns is for how many turns text from outside counts after its own: the
-// model still has it before its eyes. For ever would mean to ask for ever, and a
-// person who is always asked always allows.
-const outsideTurns = 3
 
 // errDouble ends a turn whose message was answered before.
 var errDouble = errors.New("the message was answered before")
@@ -177,7 +173,6 @@ func (t *turn) play(ctx context.Context) error {
 		t.overhear(ctx)
 		return nil
 	}
-	t.loop.sources = sess.Outside(outsideTurns)
 	if err := t.resume(ctx); err != nil {
 		return err
 	}

@@ -219,61 +219,6 @@ type noticed struct{}
 func (noticed) Error() string             { return "over budget" }
 func (noticed) Notice(lang string) string { return lang + ": used up" }
 
-// TOOL-16
-func TestFailingToolIsWithheld(t *testing.T) {
-	w := newWorld(t)
-	b := w.bot(func(_ context.Context, n int, q model.Question) (llm.Reply, error) {
-		if n <= 5 {
-			return calls("exec")
-		}
-		return says("gave up")
-	}, nil)
-	b.tool("read", ok("x")).tool("exec", func(context.Context, tools.Scope, string) tools.Result {
-		return tools.Result{Err: tools.Failed, Text: fmt.Sprintf("exit code 1 after %d ms", len(b.tools.ran()))}
-	})
-	w.say("go")
-	b.run()
-	if n := len(b.tools.ran()); n != 3 {
-		t.Errorf("the failing tool ran %d times, want 3", n)
-	}
-	offered := func(n int) (names []string) {
-		for _, d := range b.model.request(n).Tools {
-			names = append(names, d.Name)
-		}
-		return names
-	}
-	wantEqual(t, "offered before", []string{"exec", "read"}, offered(3))
-	wantEqual(t, "offered after", []string{"read"}, offered(4))
-	past := lines(w.past())
-	for i, want := range map[int]string{2: "exit code", 4: "failed the same way before", 6: "is withheld", 8: "is withheld", 10: "is withheld"} {
-		if !strings.Contains(past[i], want) {
-			t.Errorf("message %d is %q, want …%s…", i, past[i], want)
-		}
-	}
-	// The next turn has it again.
-	w.say("again")
-	b.run()
-	wantEqual(t, "offered in the next turn", []string{"exec", "read"}, offered(len(b.model.requests())))
-}
-
-func TestDifferentFailuresAreNotTheSame(t *testing.T) {
-	w := newWorld(t)
-	b := w.bot(func(_ context.Context, n int, _ model.Question) (llm.Reply, error) {
-		if n <= 4 {
-			return calls("exec")
-		}
-		return says("done")
-	}, nil)
-	b.tool("exec", func(context.Context, tools.Scope, string) tools.Result {
-		return tools.Result{Err: tools.Failed, Text: strings.Repeat("x", len(b.tools.ran()))}
-	})
-	w.say("go")
-	b.run()
-	if n := len(b.tools.ran()); n != 4 {
-		t.Errorf("ran %d times, want 4", n)
-	}
-}
-
 func TestAnsweredByTool(t *testing.T) {
 	w := newWorld(t)
 	b := w.bot(func(_ context.Context, n int, q model.Question) (llm.Reply, error) {

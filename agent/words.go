@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"fmt"
+
 	"magpie/agent/settings"
 	"magpie/chat"
 )
@@ -55,6 +57,11 @@ func (w words) empty() string {
 	return w.of("The model gave no answer, twice. Please put it another way.", "模型两次都没有给出回答，请换一种说法。")
 }
 
+func (w words) noEnd(calls int) string {
+	return w.of(fmt.Sprintf("After %d steps the model still wanted to go on working, and has given no answer. Please ask for a part of it, or write \"go on\".", calls),
+		fmt.Sprintf("模型用完了 %d 个步骤，仍未给出回答。请把任务拆小，或发送“继续”。", calls))
+}
+
 func (w words) cutOff() string {
 	return w.of("_(The answer was cut off at the model's length limit. Write \"go on\" for the rest.)_",
 		"_（回答达到模型的长度上限被截断。发送“继续”可看后文。）_")
@@ -74,7 +81,7 @@ func (w words) compacting() string {
 }
 
 func (w words) withheld(tool string) string {
-	return w.of("the tool "+tool+" failed three times the same way and is put aside", "工具 "+tool+" 以同样方式失败三次，本轮不再使用")
+	return w.of("the same call of "+tool+" failed three times and is not tried again", "同一个 "+tool+" 调用失败三次，本轮不再重试")
 }
 
 func (w words) report(task string) string {

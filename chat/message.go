@@ -54,6 +54,8 @@ type Quote struct {
 	// Attachments are the files of the quoted message, fetched as those of the
 	// message itself are.
 	Attachments []Attachment `json:"attachments,omitempty"`
+	// Sources are, of a message of the bot, those of the turn that wrote it.
+	Sources []Source `json:"sources,omitempty"`
 }
 
 // Press is a button that somebody pressed. It arrives as an Inbound with an
@@ -109,6 +111,10 @@ type Inbound struct {
 	// Room is what was said in the group before, since the bot was last
 	// addressed, oldest first. Channels leave it empty.
 	Room []Overheard `json:"room,omitempty"`
+	// Sources are of text from outside that stands in Text although the program
+	// has put it there: what a job or a task says, of the report of a task nil
+	// when it is not known. Channels leave it empty.
+	Sources []Source `json:"sources,omitzero"`
 }
 
 // Button is one choice under an outbound message.
@@ -152,6 +158,8 @@ type Outbound struct {
 	// Draft marks a reply that is still being written: it is sent once and
 	// edited as it grows, and the last edit is the one that is no Draft.
 	Draft bool `json:"draft,omitempty"`
+	// Sources are of the text from outside that was before who wrote it.
+	Sources []Source `json:"sources,omitempty"`
 }
 
 // Slot is one time of a job that a turn has answered.
@@ -206,6 +214,8 @@ type MessageRef struct {
 type Part struct {
 	Text  string       `json:"text,omitempty"` // CommonMark, as it was given to the channel
 	Files []Attachment `json:"files,omitempty"`
+	// Sources are Outbound.Sources; nil: an older version has not kept them.
+	Sources []Source `json:"sources,omitzero"`
 }
 
 // Receipt says what became of an outbound message: the platform's message

@@ -14,6 +14,18 @@ type Source struct {
 	// name; "" when nothing more is known.
 	Name string    `json:"name,omitempty"`
 	At   time.Time `json:"at,omitzero"` // when they were read first
+	// Via is what kept them since, and brought them where they are now: a note,
+	// a reminder or a task, with its number; "" when they came straight.
+	Via string `json:"via,omitempty"`
+}
+
+// Through is sources with what brought them.
+func Through(via string, sources []Source) []Source {
+	through := slices.Clone(sources)
+	for i := range through {
+		through[i].Via = via
+	}
+	return through
 }
 
 // SourceKind says what sort of place it is.

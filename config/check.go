@@ -76,13 +76,15 @@ func (c *checker) home() {
 		root, err := filepath.Abs(open)
 		switch {
 		case err != nil:
+		case open == "" && i > 0: // it would mean the folder that the bot is started in
+			c.bad(index("tools.allowed_paths", i-1), "want a folder, got nothing; take the entry out")
 		case within(data, root):
 			c.bad("data_dir", "stands inside %s, where the tools of the agent may read and write: keep them apart", open)
 			return
 		case within(root, servers):
 			key := "workspace"
 			if i > 0 {
-				key = "tools.allowed_paths"
+				key = index("tools.allowed_paths", i-1)
 			}
 			c.bad(key, "%s is where MCP servers are started, and what the agent writes there they might run: want another folder", open)
 		}

@@ -96,7 +96,7 @@ func TestOneProblem(t *testing.T) {
 		{"zone", "timezone: Mars/Olympus", `1:11: timezone: want an IANA name such as Europe/Berlin or Asia/Shanghai, or "", got the text "Mars/Olympus"`},
 		{"store in the workspace", "workspace: .", "data_dir: stands inside ., where the tools of the agent may read and write: keep them apart"},
 		{"workspace of a server", "workspace: data/mcp/files", "1:12: workspace: data/mcp/files is where MCP servers are started, and what the agent writes there they might run: want another folder"},
-		{"all servers opened", "tools: {allowed_paths: [a, data/mcp]}", "1:24: tools.allowed_paths: data/mcp is where MCP servers are started, and what the agent writes there they might run: want another folder"},
+		{"all servers opened", "tools: {allowed_paths: [a, data/mcp]}", "1:28: tools.allowed_paths[1]: data/mcp is where MCP servers are started, and what the agent writes there they might run: want another folder"},
 		{"bus address", "bus: {url: 'localhost:4222'}", "1:12: bus.url: want nats://host:port, several with commas between them"},
 		{"even copies", "bus: {url: 'nats://a', replicas: 2}", "1:34: bus.replicas: want 1, 3 or 5, got 2"},
 		{"half of TLS", "bus: {url: 'nats://a', tls: {cert: a}}", "1:30: bus.tls: cert and key belong together: give both or none"},

@@ -58,6 +58,8 @@ type Job struct {
 	Created time.Time     `json:"created"`
 	// Hidden jobs are not listed: one says that a question was not answered.
 	Hidden bool `json:"hidden,omitempty"`
+	// Sources are of the text from outside that who made or changed it had read.
+	Sources []chat.Source `json:"sources,omitempty"`
 	State
 }
 

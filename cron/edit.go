@@ -10,7 +10,7 @@ import (
 	"magpie/internal/kv"
 )
 
-// Update changes Name, Message, Schedule, For, Nag and Mode of a job as edit
+// Update changes Name, Message, Schedule, For, Nag, Mode and Sources of a job as edit
 // says, checked and filled in like those of a new one, and returns the job as it
 // was stored. A new schedule counts from now: what was due before and not on its
 // way yet does not come. A paused job stays paused unless edit sets Paused to
@@ -28,7 +28,7 @@ func (s *Store) Update(ctx context.Context, a chat.Address, id string, by By, ed
 		}
 		now, before := s.now(), *j
 		j.Name, j.Message, j.Schedule = wanted.Name, wanted.Message, wanted.Schedule
-		j.For, j.Nag, j.Mode = wanted.For, wanted.Nag, wanted.Mode
+		j.For, j.Nag, j.Mode, j.Sources = wanted.For, wanted.Nag, wanted.Mode, wanted.Sources
 		var err error
 		if *j, err = s.tidy(*j); err != nil {
 			return err

@@ -115,7 +115,7 @@ func (p *Pool) one(ctx context.Context, key chat.SessionKey, mb agent.Mailbox, r
 		return box.settle(ctx, p.record(key, r.delivery), state)
 	case errors.Is(cause, errTimeout):
 		text := words(r.task.Lang).tooLong(p.opt.Timeout, r.last())
-		return box.end(ctx, p.record(key, r.delivery), text, true)
+		return box.end(ctx, p.record(key, r.delivery), tasks.Report{Text: text, Failed: true})
 	}
 	return err
 }

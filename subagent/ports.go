@@ -83,7 +83,7 @@ func (t toolset) scope(sc tools.Scope) (tools.Scope, *run) {
 	sc.Depth = 1
 	if r != nil {
 		sc.Addr, sc.Sender, sc.Direct = r.task.Origin, r.task.From, r.task.Direct
-		sc.FromJob, sc.Sources = r.task.Job, chat.JoinSources(r.task.Sources, sc.Sources)
+		sc.FromJob = r.task.Job
 	}
 	return sc, r
 }

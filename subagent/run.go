@@ -109,6 +109,7 @@ func (m *mailbox) Take(ctx context.Context) (chat.Delivery, bool, error) {
 // message ever follows it.
 func (m *mailbox) plain(d chat.Delivery) chat.Delivery {
 	d.Text, d.From.Lang, d.From.Job = m.run.task.Text, m.run.task.Lang, false
+	d.Sources = m.run.task.Sources
 	return d
 }
 
@@ -128,11 +129,12 @@ func (m *mailbox) Commit(ctx context.Context, r chat.Record) error {
 	why, w := m.run.silent(), words(m.run.task.Lang)
 	switch {
 	case r.Dead != "":
-		return m.end(ctx, r, w.givenUp(), true)
+		return m.end(ctx, r, tasks.Report{Text: w.givenUp(), Failed: true})
 	case why != nil || len(r.Out) == 0:
-		return m.end(ctx, r, w.failed(why), true)
+		return m.end(ctx, r, tasks.Report{Text: w.failed(why), Failed: true})
 	}
-	return m.end(ctx, r, r.Out[len(r.Out)-1].Text, false)
+	last := r.Out[len(r.Out)-1]
+	return m.end(ctx, r, tasks.Report{Text: last.Text, Sources: last.Sources})
 }
 
 // maxReport bounds a report in bytes as JSON writes it, so that it fits the
@@ -141,12 +143,13 @@ const maxReport = 200 << 10
 
 // end writes the report down, unless the task was stopped, and commits. From
 // then on it is decided what the task came to, also for a later holder.
-func (m *mailbox) end(ctx context.Context, r chat.Record, text string, failed bool) error {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+func (m *mailbox) end(ctx context.Context, r chat.Record, report tasks.Report) error {
+	text := strings.ToValidUTF8(report.Text, "\uFFFD")
 	for limit := len(text); escaped(text) > maxReport; limit /= 2 {
 		text = session.Shorten(text, limit)
 	}
-	state, err := m.pool.board.Finish(ctx, m.run.task, text, failed)
+	report.Text, report.Sources = text, chat.JoinSources(m.run.task.Sources, report.Sources)
+	state, err := m.pool.board.Finish(ctx, m.run.task, report)
 	if err != nil {
 		return err
 	}
@@ -189,6 +192,7 @@ func report(task tasks.Task, state tasks.State, r chat.Record) chat.Inbound {
 	return chat.Inbound{
 		Meta:   chat.Meta{V: chat.Version, ID: "sub:" + task.ID, Trace: task.Trace, At: r.At, Addr: task.Origin},
 		Origin: chat.FromSystem, Direct: task.Direct, Text: state.Report,
-		From: chat.Sender{ID: task.From.ID, Name: task.Label, Lang: task.Lang, Job: task.Job},
+		From:    chat.Sender{ID: task.From.ID, Name: task.Label, Lang: task.Lang, Job: task.Job},
+		Sources: chat.Through("task "+task.ID, state.Read),
 	}
 }

@@ -42,6 +42,7 @@ func TestReport(t *testing.T) {
 	want := chat.Inbound{
 		Meta: chat.Meta{V: 1, ID: "sub:" + id(), Trace: "tr", Addr: room}, Origin: chat.FromSystem,
 		From: chat.Sender{ID: "7", Name: "dig here 深", Lang: "en", Job: true}, Text: "found it",
+		Sources: []chat.Source{}, // it is known that there are none
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

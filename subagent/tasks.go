@@ -178,10 +178,16 @@ func (t *Tasks) await(ctx context.Context, sc tools.Scope, job tasks.Task) (tool
 	switch {
 	case state.Status == tasks.Stopped:
 		return tools.Result{}, tools.Errorf(tools.Failed, "the task %s was stopped by a person; do not go on with it unless asked", job.ID)
-	case state.Failed:
-		return tools.Result{Untrusted: true}, tools.Errorf(tools.Failed, "%s", state.Report)
 	}
-	return tools.Result{Text: state.Report, Untrusted: true}, nil
+	res := tools.Result{Untrusted: state.Read == nil || len(state.Read) > 0, Sources: chat.Through("task "+job.ID, state.Read)}
+	if state.Read == nil { // an older version wrote it
+		res.Sources = []chat.Source{{Kind: chat.SourceTask, Name: job.Label, At: state.Noted}}
+	}
+	if state.Failed {
+		return res, tools.Errorf(tools.Failed, "%s", state.Report)
+	}
+	res.Text = state.Report
+	return res, nil
 }
 
 // give gives a task up that nobody waits for any more.

@@ -52,7 +52,11 @@ func rename(values map[string]any, names map[string]string) (violations []string
 		}
 		v := values[given]
 		delete(values, given)
-		if old, twice := values[name]; twice && !reflect.DeepEqual(old, v) {
+		old, twice := values[name]
+		switch {
+		case twice && v == nil: // says nothing
+			continue
+		case twice && old != nil && !reflect.DeepEqual(old, v):
 			violations = append(violations, fmt.Sprintf("%s: also given as %s with another value; give it once", name, given))
 			continue
 		}

@@ -65,20 +65,29 @@ func TestArgumentsThatAreAccepted(t *testing.T) {
 	e := echo(t)
 	const rest = `"line_count":20,"mode":"text"`
 	for args, want := range map[string]string{
-		`{"path":"a"}`:                                                    `{"path":"a",` + rest + `}`,
-		`{"filePath":"a"}`:                                                `{"path":"a",` + rest + `}`,
-		`{"file_path":"a","path":"a"}`:                                    `{"path":"a",` + rest + `}`,
-		`"{\"path\":\"a\"}"`:                                              `{"path":"a",` + rest + `}`,
-		" {\"path\":\"字字字字字\"}\n":                                         `{"path":"字字字字字",` + rest + `}`,
-		`{"path":"a","lineCount":"42"}`:                                   `{"path":"a","line_count":42,"mode":"text"}`,
-		`{"path":"a","n":42.0}`:                                           `{"path":"a","line_count":42,"mode":"text"}`,
-		`{"path":"a","n":"4e1"}`:                                          `{"path":"a","line_count":40,"mode":"text"}`,
-		`{"path":"a","ratio":"3.5","deep":"1"}`:                           `{"path":"a","line_count":20,"ratio":3.5,"deep":true,"mode":"text"}`,
-		`{"path":"a","deep":"false","skip":3}`:                            `{"path":"a",` + rest + `,"skip":3}`,
-		`{"path":"a","tags":"[\"x\",\"y\"]"}`:                             `{"path":"a",` + rest + `,"tags":["x","y"]}`,
-		`{"path":"a","meta":"{\"level\":\"3\",\"names\":{\"a\":\"b\"}}"}`: `{"path":"a",` + rest + `,"meta":{"names":{"a":"b"},"level":3}}`,
-		`{"path":"42","key":"true"}`:                                      `{"path":"42",` + rest + `,"key":"true"}`,
-		`{"path":"<&>"}`:                                                  `{"path":"\u003c\u0026\u003e",` + rest + `}`,
+		`{"path":"a"}`:                                                            `{"path":"a",` + rest + `}`,
+		`{"filePath":"a"}`:                                                        `{"path":"a",` + rest + `}`,
+		`{"file_path":"a","path":"a"}`:                                            `{"path":"a",` + rest + `}`,
+		`"{\"path\":\"a\"}"`:                                                      `{"path":"a",` + rest + `}`,
+		" {\"path\":\"字字字字字\"}\n":                                                 `{"path":"字字字字字",` + rest + `}`,
+		`{"path":"a","lineCount":"42"}`:                                           `{"path":"a","line_count":42,"mode":"text"}`,
+		`{"path":"a","n":42.0}`:                                                   `{"path":"a","line_count":42,"mode":"text"}`,
+		`{"path":"a","n":"4e1"}`:                                                  `{"path":"a","line_count":40,"mode":"text"}`,
+		`{"path":"a","ratio":"3.5","deep":"1"}`:                                   `{"path":"a","line_count":20,"ratio":3.5,"deep":true,"mode":"text"}`,
+		`{"path":"a","deep":"false","skip":3}`:                                    `{"path":"a",` + rest + `,"skip":3}`,
+		`{"path":"a","tags":"[\"x\",\"y\"]"}`:                                     `{"path":"a",` + rest + `,"tags":["x","y"]}`,
+		`{"path":"a","meta":"{\"level\":\"3\",\"names\":{\"a\":\"b\"}}"}`:         `{"path":"a",` + rest + `,"meta":{"names":{"a":"b"},"level":3}}`,
+		`{"path":"42","key":"true"}`:                                              `{"path":"42",` + rest + `,"key":"true"}`,
+		`{"path":"a","tags":"x"}`:                                                 `{"path":"a",` + rest + `,"tags":["x"]}`,
+		`{"path":"a","tags":"x,y"}`:                                               `{"path":"a",` + rest + `,"tags":["x,y"]}`,
+		`{"path":"a","deep":null}`:                                                `{"path":"a",` + rest + `}`,
+		`{"path":"a","lineCount":null,"ratio":null,"mode":null,"skip":null}`:      `{"path":"a",` + rest + `}`,
+		`{"path":null,"filePath":"a","file_path":null}`:                           `{"path":"a",` + rest + `}`,
+		`{"path":"a","file_path":null}`:                                           `{"path":"a",` + rest + `}`,
+		`{"path":"a","tags":["x",null,"y"],"meta":null}`:                          `{"path":"a",` + rest + `,"tags":["x","y"]}`,
+		`{"path":"a","meta":{"level":1,"flags":null,"names":{"a":null,"b":"c"}}}`: `{"path":"a",` + rest + `,"meta":{"names":{"b":"c"},"level":1}}`,
+		`{"path":"a","meta":"{\"level\":1,\"flags\":\"one, two\"}"}`:              `{"path":"a",` + rest + `,"meta":{"flags":["one, two"],"level":1}}`,
+		`{"path":"<&>"}`:                                                          `{"path":"\u003c\u0026\u003e",` + rest + `}`,
 	} {
 		res := run(t, e, "echo", args)
 		if d := cmp.Diff(want, res.Text); d != "" || !res.OK {
@@ -107,7 +116,7 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 		`{}`:                {`path: required`},
 		`{"path":""}`:       {`path: want at least 1 characters, got 0`},
 		`{"path":"字字字字字字"}`: {`path: want at most 5 characters, got 6`},
-		`{"path":1,"line_count":"x","deep":"yes","tags":"a","meta":[]}`: {
+		`{"path":1,"line_count":"x","deep":"yes","tags":"['a']","meta":[]}`: {
 			`path: want string, got integer`, `line_count: want integer, got string`, `deep: want boolean, got string`,
 			`tags: want array, got string`, `meta: want object, got array`,
 		},
@@ -129,16 +138,23 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 			`meta.flags[0]: want string, got integer`, `meta.level: want at most 9, got 10`, `meta.extra: unknown parameter`,
 			`meta.names.x: want string, got integer`,
 		},
-		`{"path":"a","meta":{}}`:       {`meta.level: required, but missing; want integer`},
-		`{"path":"a","pathh":"b"}`:     {`pathh: unknown parameter; accepted: `},
-		`{"pth":"a"}`:                  {`pth: unknown parameter; did you mean "path"?`, `path: required`},
-		`{"path":"a","file_path":"b"}`: {`path: also given as file_path with another value`},
-		`{"path":"a","deep":null}`:     {`deep: want boolean, got null`},
-		`{"path":`:                     {`it ends too early`, `want one JSON object`},
-		`{"path":"a"}}`:                {`more text after the end`},
-		`[1]`:                          {`got array`},
-		`"text"`:                       {`holds no JSON`},
-		`{'path':'a'}`:                 {`no valid JSON`},
+		`{"path":"a","meta":{}}`:             {`meta.level: required, but missing; want integer`},
+		`{"path":"a","pathh":"b"}`:           {`pathh: unknown parameter; accepted: `},
+		`{"pth":"a"}`:                        {`pth: unknown parameter; did you mean "path"?`, `path: required`},
+		`{"path":"a","file_path":"b"}`:       {`path: also given as file_path with another value`},
+		`{"path":null}`:                      {`path: required, but null; want string: The file.`},
+		`{"file_path":null}`:                 {`path: required, but null`},
+		`{"path":"a","zzz":null}`:            {`zzz: unknown parameter`},
+		`{"path":"a","tags":[null]}`:         {`tags: want at least 1 items, got 0`},
+		`{"path":"a","tags":""}`:             {`tags: want at least 1 items, got 0`},
+		`{"path":"a","tags":7}`:              {`tags: want array, got integer`},
+		`{"path":"a","tags":{"a":1}}`:        {`tags: want array, got object`},
+		`{"path":"a","meta":{"level":null}}`: {`meta.level: required, but null; want integer`},
+		`{"path":`:                           {`it ends too early`, `want one JSON object`},
+		`{"path":"a"}}`:                      {`more text after the end`},
+		`[1]`:                                {`got array`},
+		`"text"`:                             {`holds no JSON`},
+		`{'path':'a'}`:                       {`no valid JSON`},
 	} {
 		res := run(t, e, "echo", args)
 		if res.OK || res.Err != tools.InvalidArgs {
@@ -198,6 +214,52 @@ func TestForeignSchemas(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"n":"x"}`: "n: fits none of the 2 accepted forms", `{"node":{"v":1,"next":{}}}`: "node.next.v: required",
 		`{"one":2}`: "one: want 1, got 2", `{"more":0}`: "more: want more than 0", `{"either":true}`: "either: want string or integer, got boolean",
+	} {
+		if res := run(t, e, "foreign", args); res.Err != tools.InvalidArgs || !strings.Contains(res.Text, want) {
+			t.Errorf("%s: want %q, got %s", args, want, res.Text)
+		}
+	}
+}
+
+// Servers list what has a default as required, since their own checker puts it
+// in; it is not demanded of the model.
+func TestForeignDefaults(t *testing.T) {
+	const schema = `{"type":"object","required":["url","wait","limit","button","odd","box","rows"],"properties":{
+		"url":{"type":"string"}, "wait":{"type":"boolean","default":false}, "limit":{"$ref":"#/$defs/limit"},
+		"button":{"type":"string","enum":["left","right"],"default":"left"}, "odd":{"type":"string","default":7},
+		"box":{"type":"object","default":{}}, "free":{"type":"integer","default":1},
+		"rows":{"type":"array","default":[],"items":{"type":"object","required":["n"],"properties":{"n":{"type":"number","default":0.5},"x":{"type":"integer"}}}},
+		"form":{"oneOf":[{"type":"object","required":["kind","a"],"properties":{"kind":{"const":"a"},"a":{"type":"string","default":"x"}}},{"type":"object","required":["b"],"properties":{"b":{"type":"null"}}}]},
+		"ids":{"type":"array","items":{"type":"integer"}}, "words":{"type":"array","items":{"enum":["on","off"]}}, "any":{"type":"array"},
+		"maybe":{"type":["string","null"]}, "many":{"type":["array","number"]}, "some":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]}, "pair":{"type":"array","prefixItems":[{"type":"integer"},{"type":["integer","null"]}],"items":{"type":"integer"}}},
+		"$defs":{"limit":{"type":"integer","default":20}}}`
+	reg := &tools.Registry{}
+	if err := reg.Register(foreign{schema}); err != nil {
+		t.Fatal(err)
+	}
+	e := tools.NewExecutor(reg, nil)
+	const rest = `"box":{},"button":"left",`
+	const tail = `"limit":20,`
+	for args, want := range map[string]string{
+		`{"url":"u"}`: `{` + rest + tail + `"rows":[],"url":"u","wait":false}`,
+		`{"url":"u","wait":null,"limit":null,"button":null,"free":null,"maybe":null}`: `{` + rest + tail + `"maybe":null,"rows":[],"url":"u","wait":false}`,
+		`{"url":"u","rows":[{},{"n":2,"x":null},null]}`:                               `{` + rest + tail + `"rows":[{"n":0.5},{"n":2}],"url":"u","wait":false}`,
+		`{"url":"u","rows":{"n":"3"}}`:                                                `{` + rest + tail + `"rows":[{"n":3}],"url":"u","wait":false}`,
+		`{"url":"u","form":{"kind":"a"}}`:                                             `{` + rest + `"form":{"kind":"a"},` + tail + `"rows":[],"url":"u","wait":false}`,
+		`{"url":"u","form":{"b":null}}`:                                               `{` + rest + `"form":{"b":null},` + tail + `"rows":[],"url":"u","wait":false}`,
+		`{"url":"u","ids":"1, 2,3","words":"on,off","any":"a,b"}`: `{"any":["a,b"],` + rest + `"ids":[1,2,3],` + tail +
+			`"rows":[],"url":"u","wait":false,"words":["on","off"]}`,
+		`{"url":"u","ids":7,"words":"on","any":true,"pair":[1,null,null,2],"many":2,"some":"7"}`: `{"any":[true],` + rest + `"ids":[7],` + tail +
+			`"many":2,"pair":[1,null,2],"rows":[],"some":[7],"url":"u","wait":false,"words":["on"]}`,
+	} {
+		if res := run(t, e, "foreign", args); res.Text != want {
+			t.Errorf("%s:\nwant %s\ngot  %s", args, want, res.Text)
+		}
+	}
+	for args, want := range map[string]string{
+		`{}`: "url: required, but missing", `{"url":null}`: "url: required, but null; want string",
+		`{"url":"u","ids":"1,x"}`: "ids: want array, got string", `{"url":"u","limit":"x"}`: "limit: want integer, got string",
+		`{"url":"u","pair":[null]}`: "pair[0]: want integer, got null",
 	} {
 		if res := run(t, e, "foreign", args); res.Err != tools.InvalidArgs || !strings.Contains(res.Text, want) {
 			t.Errorf("%s: want %q, got %s", args, want, res.Text)

@@ -155,7 +155,7 @@ func (e *Executor) settle(next handler) handler {
 			return res, nil
 		}
 		failed := failed(ctx, c, err)
-		failed.Untrusted = res.Untrusted || IsOutside(err)
+		failed.Untrusted, failed.Sources = res.Untrusted || IsOutside(err), res.Sources
 		return failed, nil
 	}
 }

@@ -18,13 +18,15 @@ const (
 	maxDigits    = 64      // of a number that may be whole
 )
 
-// caster turns texts into what the schema wants where the text says exactly
-// that: "42", "3.5", "true", "1", and JSON text of an object or array. Whole
-// numbers written as 42.0 or 4e1 are written as integers. Nothing else is
-// changed; what does not fit is left for validation to name.
+// caster turns what a model wrote into what the schema wants where it says
+// exactly that: "42", "3.5", "true", "1", and JSON text of an object or array;
+// one value where a list is wanted; null where there may be none. Whole numbers
+// written as 42.0 or 4e1 are written as integers. Nothing else is changed; what
+// does not fit is left for validation to name.
 type caster struct {
 	root  *jsonschema.Schema
 	steps int
+	forms int // alternatives that the walk is inside of
 }
 
 func (c *caster) cast(s *jsonschema.Schema, v any, depth int) any {
@@ -36,24 +38,111 @@ func (c *caster) cast(s *jsonschema.Schema, v any, depth int) any {
 	if text, ok := v.(string); ok && len(want) > 0 && !slices.Contains(want, "string") {
 		v = castText(text, want)
 	}
+	if slices.Contains(want, "array") && !accepts(want, v) {
+		v = c.list(s, v, depth)
+	}
 	switch x := v.(type) {
 	case map[string]any:
+		c.absent(s, x)
 		for name, value := range x {
 			x[name] = c.cast(property(s, name), value, depth+1)
 		}
 	case []any:
-		for i, value := range x {
-			x[i] = c.cast(item(s, i), value, depth+1)
+		if s.Items != nil && !c.fits(s.Items, nil) {
+			fixed := min(len(x), len(s.PrefixItems)) // there the place counts
+			v = append(x[:fixed], slices.DeleteFunc(x[fixed:], func(e any) bool { return e == nil })...)
+		}
+		for i, value := range v.([]any) {
+			v.([]any)[i] = c.cast(item(s, i), value, depth+1)
 		}
 	case json.Number:
 		if n, ok := whole(x); ok && slices.Contains(want, "integer") {
 			return json.Number(n)
 		}
 	}
-	for _, sub := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
+	for _, sub := range s.AllOf {
 		v = c.cast(sub, v, depth+1)
 	}
+	if forms := slices.Concat(s.AnyOf, s.OneOf); len(forms) > 0 && !c.fits(s, v) {
+		c.forms++
+		for _, sub := range forms {
+			v = c.cast(sub, v, depth+1)
+		}
+		c.forms--
+	}
 	return v
+}
+
+// list makes a list of one value where only a list is wanted, if it may stand
+// there; of "1, 2" where numbers or a choice of words are wanted, one of each.
+// Other texts are not cut: a comma may be a part of them.
+func (c *caster) list(s *jsonschema.Schema, v any, depth int) any {
+	is := follow(c.root, item(s, 0))
+	kinds := wanted(c.root, is, 0)
+	parts := []any{v}
+	if text, ok := v.(string); ok {
+		switch trimmed := strings.TrimSpace(text); {
+		case trimmed == "":
+			return []any{}
+		case trimmed[0] == '[':
+			return v // a list that is no JSON, and no name of anything
+		case is != nil && len(is.Enum) > 0 || len(kinds) > 0 && !slices.Contains(kinds, "string"):
+			parts = parts[:0]
+			for part := range strings.SplitSeq(text, ",") {
+				parts = append(parts, strings.TrimSpace(part))
+			}
+		}
+	}
+	for i, part := range parts {
+		if parts[i] = c.cast(is, part, depth+1); parts[i] == nil || !accepts(kinds, parts[i]) {
+			return v
+		}
+	}
+	return parts
+}
+
+// absent takes out what is null and may not be, unless it is demanded, and puts
+// in what is demanded and has a default: some servers list such parameters as
+// required because they put them in themselves, others refuse a call without.
+func (c *caster) absent(s *jsonschema.Schema, v map[string]any) {
+	for name, value := range v {
+		if p := property(s, name); value == nil && p != nil && !closed(p) && !c.fits(p, nil) && !demanded(c.root, s, name) {
+			delete(v, name)
+		}
+	}
+	for _, name := range s.Required {
+		if _, given := v[name]; given || c.forms > 0 { // of another form it would be wrong
+			continue
+		}
+		if d, err := decode(string(defaultOf(c.root, s.Properties[name]))); err == nil && d != nil && c.fits(s.Properties[name], d) {
+			v[name] = d
+		}
+	}
+}
+
+// demanded says whether an object must have a property: it is required, and
+// there is no default for it.
+func demanded(root, s *jsonschema.Schema, name string) bool {
+	return slices.Contains(s.Required, name) && defaultOf(root, s.Properties[name]) == nil
+}
+
+// defaultOf is what stands for a property that is not given, as JSON; nil: there
+// is nothing.
+func defaultOf(root, p *jsonschema.Schema) json.RawMessage {
+	if p != nil && p.Default == nil {
+		p = follow(root, p)
+	}
+	if p == nil {
+		return nil
+	}
+	return p.Default
+}
+
+// fits says whether a value is what a schema wants.
+func (c *caster) fits(s *jsonschema.Schema, v any) bool {
+	try := &checker{root: c.root, steps: &c.steps}
+	try.check("", s, v, 0)
+	return len(try.found) == 0
 }
 
 func castText(text string, want []string) any {

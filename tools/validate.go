@@ -73,12 +73,17 @@ func (c *checker) kind(path string, s *jsonschema.Schema, v any) bool {
 	if s.Type != "" {
 		want = []string{s.Type}
 	}
-	got := kindOf(v)
-	if len(want) == 0 || slices.Contains(want, got) || got == "integer" && slices.Contains(want, "number") {
+	if accepts(want, v) {
 		return true
 	}
-	c.add(path, "want %s, got %s", strings.Join(want, " or "), got)
+	c.add(path, "want %s, got %s", strings.Join(want, " or "), kindOf(v))
 	return false
+}
+
+// accepts says whether a value is of one of the kinds; none means any.
+func accepts(kinds []string, v any) bool {
+	got := kindOf(v)
+	return len(kinds) == 0 || slices.Contains(kinds, got) || got == "integer" && slices.Contains(kinds, "number")
 }
 
 func (c *checker) values(path string, s *jsonschema.Schema, v any) {
@@ -141,7 +146,7 @@ func (c *checker) array(path string, s *jsonschema.Schema, v []any, depth int) {
 
 func (c *checker) object(path string, s *jsonschema.Schema, v map[string]any, depth int) {
 	for _, name := range s.Required {
-		if _, ok := v[name]; !ok {
+		if _, ok := v[name]; !ok && demanded(c.root, s, name) {
 			c.add(join(path, name), "required, but missing%s", meaning(c.root, s.Properties[name]))
 		}
 	}
@@ -149,6 +154,8 @@ func (c *checker) object(path string, s *jsonschema.Schema, v map[string]any, de
 		p := property(s, name)
 		switch {
 		case p == nil:
+		case v[name] == nil && demanded(c.root, s, name) && !(&caster{root: c.root}).fits(p, nil):
+			c.add(join(path, name), "required, but null%s", meaning(c.root, p))
 		case s.Properties[name] == nil && closed(p):
 			c.add(join(path, name), "unknown parameter%s", c.instead(name, s, v))
 		default:

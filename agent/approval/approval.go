@@ -207,7 +207,7 @@ func (d *Desk) ask(ctx context.Context, sc tools.Scope, req Request) error {
 			V: chat.Version, ID: "out:" + string(req.Addr.Session()) + ":ask:" + req.ID,
 			Trace: sc.Trace, At: d.opt.Now(), Addr: req.Addr,
 		},
-		Text: question(req, sc), Buttons: [][]chat.Button{made},
+		Text: question(req, sc), Buttons: [][]chat.Button{made}, Sources: sc.Sources,
 	}
 	if err := d.opt.Publish(ctx, out); err != nil {
 		return err

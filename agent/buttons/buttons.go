@@ -58,7 +58,8 @@ type Result struct {
 	Text   string // CommonMark for the chat; "" = no message
 	// Rows are buttons under Text: with the same action, for those who may press
 	// the present ones.
-	Rows [][]Choice
+	Rows    [][]Choice
+	Sources []chat.Source // of the text from outside that Text may hold
 }
 
 // Action does what a button is for. On an error the press does not count and
@@ -120,6 +121,7 @@ type press struct {
 	Text   string `json:",omitempty"`
 	// Buttons stand under Text.
 	Buttons [][]chat.Button `json:",omitempty"`
+	Sources []chat.Source   `json:",omitempty"`
 }
 
 // rememberPresses bounds how many presses of buttons that are not Once are

@@ -31,6 +31,8 @@ type Outcome struct {
 	// use it takes them away.
 	Answer chat.Answer
 	Text   string // for the chat, "" none
+	// Sources are of the text from outside that Text may hold.
+	Sources []chat.Source
 	// Buttons stand under Text.
 	Buttons [][]chat.Button
 	// Err is the action's, when Failed; for the log.
@@ -84,7 +86,7 @@ func (r *Registry) Press(ctx context.Context, in chat.Inbound, lang string, say 
 		}
 	}
 	out := Outcome{
-		Verdict: Done, Text: won.Text, Buttons: won.Buttons, Answer: chat.Answer{Press: in.Press.ID, Notice: won.Notice},
+		Verdict: Done, Text: won.Text, Sources: won.Sources, Buttons: won.Buttons, Answer: chat.Answer{Press: in.Press.ID, Notice: won.Notice},
 	}
 	if spec.Once {
 		out.Answer.Message = in.Press.Message
@@ -130,7 +132,7 @@ func (r *Registry) run(ctx context.Context, spec Spec, p Pressed, won *press) er
 	if err != nil {
 		return err
 	}
-	won.Notice, won.Text = result.Notice, result.Text
+	won.Notice, won.Text, won.Sources = result.Notice, result.Text, result.Sources
 	if won.Text != "" && len(result.Rows) > 0 {
 		won.Buttons, err = r.MakeRows(ctx, spec, result.Rows)
 	}

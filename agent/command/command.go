@@ -115,6 +115,8 @@ type request struct {
 	lang string
 	rows [][]chat.Button // under the answer
 	file []chat.Attachment
+	// sources are of the text from outside that the answer may hold.
+	sources []chat.Source
 }
 
 // follow finds the chat's language.
@@ -154,7 +156,7 @@ func (s *Set) Handle(ctx context.Context, d chat.Delivery, c Chat) (chat.Outboun
 		return chat.Outbound{}, false, fmt.Errorf("command /%s: %w", word, err)
 	}
 	out := s.outbound(d)
-	out.Text, out.Buttons, out.Attachments = text, r.rows, r.file
+	out.Text, out.Buttons, out.Attachments, out.Sources = text, r.rows, r.file, r.sources
 	return out, text != "", nil
 }
 

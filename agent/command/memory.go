@@ -82,6 +82,7 @@ func (s *Set) searchNotes(ctx context.Context, r *request, words string) (string
 // notes writes notes, a line each, by their lasting numbers.
 func (s *Set) notes(r *request, all []memory.Entry) string {
 	zone := s.ports.Settings.Zone(r.set)
+	r.sources = memory.Read(all)
 	var b strings.Builder
 	for _, e := range all {
 		text := []rune(e.Text)
@@ -91,6 +92,9 @@ func (s *Set) notes(r *request, all []memory.Entry) string {
 		fmt.Fprintf(&b, "\n- **%d** (%s", e.N, e.At.In(zone).Format(time.DateOnly))
 		if e.Source != "" {
 			b.WriteString(", " + code(cut(e.Source)))
+		}
+		if e.FromOutside() && !strings.HasSuffix(e.Source, memory.Outside) {
+			b.WriteString(r.pick(", after reading text from outside", "，读过外部内容后写下"))
 		}
 		b.WriteString(") " + code(string(text)))
 	}
@@ -113,5 +117,6 @@ func (s *Set) forget(ctx context.Context, r *request, number string) (string, er
 	if err != nil {
 		return "", err
 	}
+	r.sources = memory.Read([]memory.Entry{e})
 	return fmt.Sprintf(r.pick("Forgotten: %s", "已忘记：%s"), code(cut(e.Text))), nil
 }

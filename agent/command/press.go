@@ -21,6 +21,6 @@ func (s *Set) press(ctx context.Context, r *request) (chat.Outbound, bool, error
 	if done.Err != nil {
 		s.log.Warn("button failed", "session", r.d.Addr.Session(), "trace", r.d.Trace, "err", done.Err)
 	}
-	out.Answer, out.Text, out.Buttons = &done.Answer, done.Text, done.Buttons
+	out.Answer, out.Text, out.Buttons, out.Sources = &done.Answer, done.Text, done.Buttons, done.Sources
 	return out, true, nil
 }

@@ -38,6 +38,7 @@ type Reply struct {
 	Text    string
 	Buttons [][]chat.Button
 	Files   []chat.Attachment
+	Sources []chat.Source // of the text from outside that Text may hold
 }
 
 // Asker is who asks for a reminder.
@@ -135,7 +136,7 @@ func runRemind(ctx context.Context, s *Set, r *request) (string, error) {
 
 // show is the text of an answer; what stands under it goes with it.
 func (r *request) show(reply Reply, err error) (string, error) {
-	r.rows, r.file = reply.Buttons, reply.Files
+	r.rows, r.file, r.sources = reply.Buttons, reply.Files, reply.Sources
 	return reply.Text, err
 }
 

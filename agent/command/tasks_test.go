@@ -34,7 +34,7 @@ func (f *fixture) board(t *testing.T) *tasks.Board {
 			err = errors.Join(err, noted)
 		}
 		if label == "ended" {
-			_, ended := b.Finish(t.Context(), job, "found", false)
+			_, ended := b.Finish(t.Context(), job, tasks.Report{Text: "found", Failed: false})
 			err = errors.Join(err, ended)
 		}
 		if err != nil {

@@ -70,14 +70,24 @@ type Entry struct {
 	At     time.Time `json:"at"`
 	Source string    `json:"source,omitempty"` // who or what it came from
 	Text   string    `json:"text"`             // one line
+	// Sources are of the text from outside that had been read when it was made:
+	// its words may be those of others.
+	Sources []chat.Source `json:"sources,omitempty"`
 }
 
-// Outside ends the source of a note that was made when text from outside was
-// near: its words may be those of others.
+// Outside ends the source of such a note in what older versions wrote.
 const Outside = "after reading text from outside"
 
 // FromOutside says whether the words of a note may be those of others.
-func (e Entry) FromOutside() bool { return strings.HasSuffix(e.Source, Outside) }
+func (e Entry) FromOutside() bool { return len(e.Sources) > 0 }
+
+// Read are the sources of notes, as their readers meet them.
+func Read(entries []Entry) (all []chat.Source) {
+	for _, e := range entries {
+		all = chat.JoinSources(all, chat.Through(fmt.Sprintf("note %d %s", e.N, e.At.Format(time.DateOnly)), e.Sources))
+	}
+	return all
+}
 
 // The bounds of what is kept.
 const (
@@ -117,8 +127,9 @@ type head struct {
 	Pages []int `json:"pages"` // in use, in order
 }
 
-// Add keeps a note and returns it. Line ends become blanks.
-func (s *Store) Add(ctx context.Context, o Owner, source, text string) (Entry, error) {
+// Add keeps a note and returns it. Line ends become blanks. from are the sources
+// of what its maker has read.
+func (s *Store) Add(ctx context.Context, o Owner, source, text string, from ...chat.Source) (Entry, error) {
 	text = oneLine(text)
 	switch n := len([]rune(text)); {
 	case n == 0:
@@ -126,7 +137,7 @@ func (s *Store) Add(ctx context.Context, o Owner, source, text string) (Entry, e
 	case n > MaxText:
 		return Entry{}, ErrTooLong
 	}
-	e := Entry{At: s.now().UTC().Truncate(time.Second), Source: oneLine(source), Text: text}
+	e := Entry{At: s.now().UTC().Truncate(time.Second), Source: oneLine(source), Text: text, Sources: from}
 	err := s.change(ctx, o, func(h *head) (page int, edit func([]Entry) []Entry, err error) {
 		if h.Count >= MaxEntries {
 			return 0, nil, ErrFull

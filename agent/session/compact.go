@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"magpie/agent/llm"
+	"magpie/chat"
 )
 
 // Ask puts a request to a model.
@@ -35,8 +36,12 @@ func (st *Store) Compact(ctx context.Context, s *Session, keep, room int, ask As
 		return err
 	}
 	s.mu.Lock()
-	old, was := s.turns[:n:n], s.summary
+	old, was, sources := s.turns[:n:n], s.summary, s.before
 	s.mu.Unlock()
+	sources = append([]chat.Source{}, sources...) // not nil: it is known
+	for i := range old {
+		sources = chat.JoinSources(sources, old[i].sources)
+	}
 	reply, err := ask(ctx, llm.Request{
 		System:   summarySystem,
 		Messages: []llm.Message{{Role: llm.User, Text: transcript(was, old, room)}},
@@ -48,12 +53,12 @@ func (st *Store) Compact(ctx context.Context, s *Session, keep, room int, ask As
 	if text == "" {
 		return fmt.Errorf("summarise %s: the model wrote nothing", s.key)
 	}
-	if err := st.save(ctx, s.key, point{After: old[n-1].seq, Summary: text}); err != nil {
+	if err := st.save(ctx, s.key, point{After: old[n-1].seq, Summary: text, Sources: sources}); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.summary = text
+	s.summary, s.before = text, sources
 	for _, t := range old {
 		s.tokens -= t.tokens
 		s.bytes -= t.bytes

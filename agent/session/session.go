@@ -17,6 +17,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	summary string
+	before  []chat.Source // of the text from outside that was summarised
 	turns   []turn
 	tokens  int
 	bytes   int      // about what it takes in memory
@@ -66,7 +67,7 @@ func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) 
 	t := turn{id: id, seq: seq, inputs: inputs}
 	for _, it := range items {
 		if it.Reset {
-			s.summary, s.turns, s.tokens, s.bytes = "", nil, 0, 0
+			s.summary, s.before, s.turns, s.tokens, s.bytes = "", nil, nil, 0, 0
 			t.msgs, t.sources = nil, nil
 			continue
 		}
@@ -200,21 +201,26 @@ func (s *Session) Knows(id string) bool {
 	return false
 }
 
-// Outside is where the text from outside came from that the newest turns
-// have brought which are shown; it looks back over so many turns of the model.
-func (s *Session) Outside(turns int) (all []chat.Source) {
+// Sources are of the text from outside in what is shown: in the summary, and in
+// the newest turns that hold at most tokens together (< 0: all).
+func (s *Session) Sources(tokens int) []chat.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(s.turns) - 1; i >= 0 && turns > 0; i-- {
-		all = chat.JoinSources(all, s.turns[i].sources)
-		for _, m := range s.turns[i].msgs {
-			if m.Role == llm.Assistant { // else the bot has only shown something
-				turns--
-				break
-			}
-		}
+	from, all := 0, s.before
+	if tokens >= 0 {
+		from = s.cut(tokens)
+	}
+	for i := range s.turns[from:] {
+		all = chat.JoinSources(all, s.turns[from+i].sources)
 	}
 	return all
+}
+
+// Summarised are those of the summary.
+func (s *Session) Summarised() []chat.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.before
 }
 
 // Said is the last text of the bot in the conversation shown, "" when there is

@@ -105,6 +105,9 @@ type point struct {
 	V       int    `json:"v"`
 	After   uint64 `json:"after"`             // Seq of the last record before it
 	Summary string `json:"summary,omitempty"` // of what stands before it
+	// Sources are of the text from outside that was summarised; nil: an older
+	// version has not kept them.
+	Sources []chat.Source `json:"sources,omitzero"`
 }
 
 func pointKey(key chat.SessionKey) string { return "summary." + string(key) }
@@ -126,7 +129,10 @@ func (st *Store) read(ctx context.Context, key chat.SessionKey) (*Session, error
 	if err != nil {
 		return nil, fmt.Errorf("read history of %s: %w", key, err)
 	}
-	s := &Session{key: key, summary: p.Summary, last: p.After}
+	if p.Summary != "" && p.Sources == nil {
+		p.Sources = []chat.Source{{Kind: chat.SourceUnknown}}
+	}
+	s := &Session{key: key, summary: p.Summary, before: p.Sources, last: p.After}
 	for _, r := range records {
 		s.restore(r)
 	}

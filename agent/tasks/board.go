@@ -36,6 +36,9 @@ type State struct {
 	Noted  time.Time     `json:"noted,omitzero"`   // when this holder wrote last
 	Report string        `json:"report,omitempty"` // of an ended task
 	Failed bool          `json:"failed,omitempty"` // it did not do what it was to
+	// Read are the sources of the text from outside that the report may pass on;
+	// nil: an older version has not kept them.
+	Read []chat.Source `json:"read,omitzero"`
 }
 
 // Over says that nothing of the task runs any more or will.
@@ -134,11 +137,20 @@ func (b *Board) Note(ctx context.Context, t Task, doing string, calls int) (Stat
 	return s, err
 }
 
+// Report is what a task has come to.
+type Report struct {
+	Text   string
+	Failed bool // it did not do what it was to
+	// Sources are of the text from outside that the task has had before it.
+	Sources []chat.Source
+}
+
 // Finish writes the report of a task that is not over. Whatever the task came
 // to is decided by the state returned.
-func (b *Board) Finish(ctx context.Context, t Task, report string, failed bool) (State, error) {
+func (b *Board) Finish(ctx context.Context, t Task, r Report) (State, error) {
 	s, _, err := b.change(ctx, t, keepOver, func(s *State) {
-		s.Status, s.Doing, s.Report, s.Failed = Ended, "", report, failed
+		s.Status, s.Doing, s.Report, s.Failed = Ended, "", r.Text, r.Failed
+		s.Read = append([]chat.Source{}, r.Sources...) // not nil: it is known
 	})
 	return s, err
 }

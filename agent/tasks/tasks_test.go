@@ -90,10 +90,10 @@ func TestLife(t *testing.T) {
 		if s, isNew, err = b.Open(ctx, job); isNew || s.Status != tasks.Running {
 			t.Errorf("open: %+v, %v, %v", s, isNew, err)
 		}
-		s, err = b.Finish(ctx, job, "found", false)
+		s, err = b.Finish(ctx, job, tasks.Report{Text: "found", Failed: false})
 		want(err, s, tasks.Ended, 1, time.Minute)
 		for _, again := range []func() (tasks.State, error){
-			func() (tasks.State, error) { return b.Finish(ctx, job, "another", true) },
+			func() (tasks.State, error) { return b.Finish(ctx, job, tasks.Report{Text: "another", Failed: true}) },
 			func() (tasks.State, error) { return b.Begin(ctx, job) },
 			func() (tasks.State, error) { return b.Note(ctx, job, "x", 9) },
 		} {
@@ -120,7 +120,7 @@ func TestListAndStopAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.Finish(ctx, task("d"), "found", false); err != nil {
+	if _, err := b.Finish(ctx, task("d"), tasks.Report{Text: "found", Failed: false}); err != nil {
 		t.Fatal(err)
 	}
 	labels := func(all []tasks.State, err error) string {
@@ -164,7 +164,7 @@ func TestStopOrReport(t *testing.T) {
 		var err1, err2 error
 		var wg sync.WaitGroup
 		wg.Go(func() { stopped, err1 = b.Stop(t.Context(), job) })
-		wg.Go(func() { state, err2 = b.Finish(t.Context(), job, "found", false) })
+		wg.Go(func() { state, err2 = b.Finish(t.Context(), job, tasks.Report{Text: "found", Failed: false}) })
 		wg.Wait()
 		if err := errors.Join(err1, err2); err != nil || stopped != (state.Status == tasks.Stopped) || !state.Over() {
 			t.Fatalf("%d: stopped %v, state %s, %v", i, stopped, state.Status, err)
@@ -201,14 +201,14 @@ func TestAwait(t *testing.T) {
 			func() error { _, _, err := b.Open(ctx, job); return err },
 			func() error { _, err := b.Begin(ctx, job); return err },
 			func() error { _, _, err := b.Open(ctx, task("b")); return err },
-			func() error { _, err := b.Finish(ctx, task("b"), "x", false); return err },
+			func() error { _, err := b.Finish(ctx, task("b"), tasks.Report{Text: "x", Failed: false}); return err },
 		} {
 			synctest.Wait()
 			if err := step(); err != nil || len(ended) != 0 {
 				t.Fatalf("%v, %d", err, len(ended))
 			}
 		}
-		if _, err := b.Finish(ctx, job, "found", false); err != nil {
+		if _, err := b.Finish(ctx, job, tasks.Report{Text: "found", Failed: false}); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-ended; got != "ended <nil>" {

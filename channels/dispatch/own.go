@@ -25,20 +25,26 @@ const wordsPatience = time.Second
 // than what was said. What nobody knows any more stays as the platform tells it.
 func OwnWords(w Words, log *slog.Logger, next channels.Sink) channels.Sink {
 	return func(ctx context.Context, in chat.Inbound) error {
-		if in.ReplyTo == nil || in.ReplyTo.ID == "" {
+		if in.ReplyTo == nil {
 			return next(ctx, in)
 		}
-		bound, cancel := context.WithTimeout(ctx, wordsPatience)
-		part, found, err := w.Words(bound, in.Addr, in.ReplyTo.ID)
-		cancel()
-		if err != nil {
-			log.WarnContext(ctx, "what a quoted message said is not known", "session", in.Addr.Session(), "trace", in.Trace, "err", err)
+		quote, found := *in.ReplyTo, false
+		if quote.ID != "" {
+			bound, cancel := context.WithTimeout(ctx, wordsPatience)
+			part, is, err := w.Words(bound, in.Addr, quote.ID)
+			cancel()
+			if err != nil {
+				log.WarnContext(ctx, "what a quoted message said is not known", "session", in.Addr.Session(), "trace", in.Trace, "err", err)
+			}
+			if found = is; found {
+				recall(&quote, part)
+				in.Mentioned = in.Mentioned || !in.ReplyTo.Mine
+			}
 		}
-		if found {
-			quote := *in.ReplyTo
-			recall(&quote, part)
-			in.ReplyTo, in.Mentioned = &quote, in.Mentioned || !in.ReplyTo.Mine
+		if quote.Mine && !found { // by what the platform tells it may have said anything
+			quote.Sources = []chat.Source{{Kind: chat.SourceUnknown, At: in.At}}
 		}
+		in.ReplyTo = &quote
 		return next(ctx, in)
 	}
 }
@@ -46,7 +52,10 @@ func OwnWords(w Words, log *slog.Logger, next channels.Sink) channels.Sink {
 // recall makes q a quote of what we said. A part of which nothing was kept says
 // only whose it is.
 func recall(q *chat.Quote, part chat.Part) {
-	q.Mine = true
+	q.Mine, q.Sources = true, part.Sources
+	if part.Sources == nil { // an older version wrote it
+		q.Sources = []chat.Source{{Kind: chat.SourceUnknown}}
+	}
 	if part.Text == "" && len(part.Files) == 0 {
 		return
 	}

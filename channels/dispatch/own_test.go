@@ -160,8 +160,11 @@ func (r *remembering) Words(_ context.Context, a chat.Address, id string) (chat.
 
 func TestOwnWords(t *testing.T) {
 	pdf := []chat.Attachment{{Kind: chat.File, Name: "a.pdf", Ref: "r"}}
+	page := []chat.Source{{Kind: chat.SourcePage, Name: "https://a.example/"}}
+	unknown := []chat.Source{{Kind: chat.SourceUnknown}}
+	none := []chat.Source{}
 	known := &remembering{byID: map[string]chat.Part{
-		"1 text": {Text: "**whole**"}, "1 file": {Files: pdf}, "1 nothing": {},
+		"1 text": {Text: "**whole**", Sources: []chat.Source{}}, "1 file": {Files: pdf, Sources: page}, "1 nothing": {Sources: page}, "1 older": {Text: "**old**"},
 	}}
 	for name, c := range map[string]struct {
 		quote     *chat.Quote
@@ -170,15 +173,16 @@ func TestOwnWords(t *testing.T) {
 		words     *remembering
 	}{
 		"no quote":                {},
-		"garbage":                 {quote: &chat.Quote{ID: "text", Mine: true, Text: "请升级至最新版本客户端"}, want: &chat.Quote{ID: "text", Mine: true, Text: "**whole**"}},
-		"not known to be ours":    {quote: &chat.Quote{ID: "text", From: "bot"}, want: &chat.Quote{ID: "text", From: "bot", Mine: true, Text: "**whole**"}, mentioned: true},
-		"a passage":               {quote: &chat.Quote{ID: "text", Mine: true, Text: "who", Passage: "who"}, want: &chat.Quote{ID: "text", Mine: true, Text: "**whole**", Passage: "who"}},
-		"a file":                  {quote: &chat.Quote{ID: "file", Mine: true, Text: "[file]", Attachments: []chat.Attachment{{Source: "x"}}}, want: &chat.Quote{ID: "file", Mine: true, Attachments: pdf}},
-		"nothing was kept":        {quote: &chat.Quote{ID: "nothing", Text: "said"}, want: &chat.Quote{ID: "nothing", Mine: true, Text: "said"}, mentioned: true},
-		"forgotten":               {quote: &chat.Quote{ID: "old", Mine: true, Text: "said"}, want: &chat.Quote{ID: "old", Mine: true, Text: "said"}},
-		"no id":                   {quote: &chat.Quote{Mine: true, Text: "said"}, want: &chat.Quote{Mine: true, Text: "said"}},
+		"garbage":                 {quote: &chat.Quote{ID: "text", Mine: true, Text: "请升级至最新版本客户端"}, want: &chat.Quote{ID: "text", Mine: true, Text: "**whole**", Sources: none}},
+		"not known to be ours":    {quote: &chat.Quote{ID: "text", From: "bot"}, want: &chat.Quote{ID: "text", From: "bot", Mine: true, Text: "**whole**", Sources: none}, mentioned: true},
+		"a passage":               {quote: &chat.Quote{ID: "text", Mine: true, Text: "who", Passage: "who"}, want: &chat.Quote{ID: "text", Mine: true, Text: "**whole**", Passage: "who", Sources: none}},
+		"a file":                  {quote: &chat.Quote{ID: "file", Mine: true, Text: "[file]", Attachments: []chat.Attachment{{Source: "x"}}}, want: &chat.Quote{ID: "file", Mine: true, Attachments: pdf, Sources: page}},
+		"nothing was kept":        {quote: &chat.Quote{ID: "nothing", Text: "said"}, want: &chat.Quote{ID: "nothing", Mine: true, Text: "said", Sources: page}, mentioned: true},
+		"of an older version":     {quote: &chat.Quote{ID: "older", Mine: true}, want: &chat.Quote{ID: "older", Mine: true, Text: "**old**", Sources: unknown}},
+		"forgotten":               {quote: &chat.Quote{ID: "old", Mine: true, Text: "said"}, want: &chat.Quote{ID: "old", Mine: true, Text: "said", Sources: unknown}},
+		"no id":                   {quote: &chat.Quote{Mine: true, Text: "said"}, want: &chat.Quote{Mine: true, Text: "said", Sources: unknown}},
 		"of another":              {quote: &chat.Quote{ID: "7", From: "Bob", Text: "hi"}, want: &chat.Quote{ID: "7", From: "Bob", Text: "hi"}},
-		"the store is in trouble": {quote: &chat.Quote{ID: "text", Mine: true, Text: "said"}, want: &chat.Quote{ID: "text", Mine: true, Text: "said"}, words: &remembering{err: errors.New("down")}},
+		"the store is in trouble": {quote: &chat.Quote{ID: "text", Mine: true, Text: "said"}, want: &chat.Quote{ID: "text", Mine: true, Text: "said", Sources: unknown}, words: &remembering{err: errors.New("down")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.words == nil {

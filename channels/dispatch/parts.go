@@ -67,6 +67,7 @@ func (j *job) parts() []chat.Part {
 	for i := range parts {
 		parts[i].Text = clip(parts[i].Text, min(maxPart, left))
 		left -= len(parts[i].Text)
+		parts[i].Sources = append([]chat.Source{}, j.out.Sources...) // not nil: it is known
 	}
 	return parts
 }

@@ -17,9 +17,9 @@ import (
 var pageFiles embed.FS
 
 // pagePolicy lets the page use its own files and API and nothing else; blob:
-// is for previews of files that are not uploaded yet.
+// is for files that the page has fetched, or not uploaded yet.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src 'self' blob:; media-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+	"img-src 'self' blob:; media-src blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // servePage mounts the embedded page. Browsers ask each time whether a file
 // has changed, so that a new program never meets an old script.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"magpie/config"
+	"magpie/internal/app"
 )
 
 func (p *program) configCommand() *cobra.Command {
@@ -26,6 +27,9 @@ func (p *program) configCommand() *cobra.Command {
 func (p *program) checkConfig(*cobra.Command) error {
 	cfg, _, err := p.load()
 	p.warn(cfg)
+	if cfg != nil {
+		err = config.Join(err, app.CheckFolders(cfg))
+	}
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,17 @@ func TestExitCodes(t *testing.T) {
 	write(".env", "TG=\"hunter2 hunter2\"\n")
 	write("tools.yaml", "tools:\n  enabled: ['*', -http_*, -bash, -read_flie, -mcp_git_log]\n  policy:\n  - {tool: remind, action: ask}\n  - {tool: exce, action: deny}\n")
 	write("names.yaml", "tools: {enabled: ['*', -http_*, -bash, -mcp_git_log], policy: [{tool: screenshot, action: ask}]}\n")
+	write("folders.yaml", "tools:\n  allowed_paths: [open, gone/deep, quiet.yaml, quiet.yaml/x, ' ']\n")
+	folders := []string{
+		"folders.yaml:2:25: tools.allowed_paths[1]: there is no folder gone/deep; make it (mkdir -p), or take it out of the list",
+		"folders.yaml:2:36: tools.allowed_paths[2]: quiet.yaml is a file, or stands below one; want a folder",
+		"tools.allowed_paths[3]: quiet.yaml/x is a file, or stands below one; want a folder",
+		"tools.allowed_paths[4]: ",
+	}
+	write("nothing.yaml", "tools:\n  allowed_paths: ['${NOBODY:-}']\n")
+	if err := os.Mkdir(filepath.Join(dir, "open"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	write("quiet.yaml", "web: {listen: '127.0.0.1:1'}\n")
 	for _, c := range []struct {
 		args        string
@@ -135,6 +146,10 @@ func TestExitCodes(t *testing.T) {
 		}},
 		{"config check --config names.yaml", 0, []string{"names.yaml: ok\n"}, nil},
 		{"run --config tools.yaml", 2, nil, []string{"tools.yaml:5:12: tools.policy[1].tool"}},
+		{"config check --config folders.yaml", 2, nil, folders},
+		{"run --config folders.yaml", 2, nil, folders},
+		{"config check --config nothing.yaml", 2, nil, []string{"tools.allowed_paths[0]: want a folder, got nothing; take the entry out; the variable NOBODY is not set"}},
+		{"doctor --config folders.yaml", 1, append([]string{"FAIL  allowed folders: "}, folders...), []string{"problems found: "}},
 		{"doctor --config tools.yaml", 1, []string{"FAIL  configuration: tools.yaml:2:34: "}, []string{"problems found: 1"}},
 		{"config check --config missing.yaml", 2, nil, []string{"missing.yaml: cannot be read: no such file or directory"}},
 		{"run --config bad.yaml", 2, nil, []string{"bad.yaml:1:1: timezon"}},

@@ -104,7 +104,7 @@ func (p *program) post(ctx context.Context, bot console.Running, path string, in
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+string(bot.Token))
+	console.SignOperator(req, bot.Token, in)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := bot.Client().Do(req) // the bot bounds its work itself; ctx ends with Ctrl-C
 	if err != nil {
@@ -136,7 +136,7 @@ func refused(resp *http.Response) error {
 	case err != nil:
 		return fmt.Errorf("ask the running bot: %w", err)
 	case resp.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the bot at %s has another token: use that bot's configuration", resp.Request.URL.Host)
+		return fmt.Errorf("the bot at %s has another token, or is of another version: use that bot's configuration, or start it anew", resp.Request.URL.Host)
 	case resp.StatusCode == http.StatusUnprocessableEntity:
 		return errors.New(text)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 	"magpie/internal/kv"
@@ -199,6 +200,7 @@ func (s step) set(j *cron.Job) error {
 	j.Schedule = cmp.Or(s.Job.Schedule, j.Schedule)
 	j.Message = cmp.Or(s.Job.Message, j.Message)
 	j.Name = cmp.Or(s.Job.Name, j.Name)
+	j.Sources = chat.JoinSources(j.Sources, s.Job.Sources)
 	return nil
 }
 

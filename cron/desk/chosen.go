@@ -134,6 +134,9 @@ func (d *Desk) closing(ctx context.Context, w Who, q *question, seed string, m m
 		note = fmt.Sprintf(w.pick("\n(My question “%s” is dropped.)", "\n（刚才的问题“%s”不再等回答。）"), first)
 	}
 	if asks, is := errors.AsType[*question](m.err); is {
+		if m.answers {
+			asks.stain(q.Sources)
+		}
 		return nil, Said{}, noted{asks, note}
 	}
 	if m.err != nil {
@@ -143,6 +146,9 @@ func (d *Desk) closing(ctx context.Context, w Who, q *question, seed string, m m
 		return nil, Said{}, err
 	}
 	if m.todo != nil {
+		if m.answers {
+			m.todo.stain(q.Sources)
+		}
 		m.todo.Answers, m.todo.Drops = q.ID, note
 		return m.todo, m.said, nil
 	}

@@ -28,6 +28,9 @@ type Who struct {
 	Admin  bool           // may change the jobs of others
 	Zone   *time.Location // of the chat; nil = UTC
 	Lang   string         // "zh" = Chinese, else English
+	// Sources are of the text from outside that whoever asks in their name has
+	// read: what is made or changed keeps them.
+	Sources []chat.Source
 }
 
 func (w Who) by() cron.By {

@@ -167,7 +167,7 @@ func (d *Desk) reading(w wish, old when.Phrase, slot time.Time, then func(when.P
 
 // copied is a job that comes once, besides another one.
 func (w wish) copied(j cron.Job, p when.Phrase) cron.Job {
-	return cron.Job{Name: j.Name, Message: cmp.Or(w.in.Text, j.Message), Addr: j.Addr, Maker: j.Maker, Direct: j.Direct, Schedule: w.schedule(p), Mode: j.Mode, Misfire: j.Misfire, For: j.For, Nag: j.Nag}
+	return cron.Job{Name: j.Name, Message: cmp.Or(w.in.Text, j.Message), Addr: j.Addr, Maker: j.Maker, Direct: j.Direct, Schedule: w.schedule(p), Mode: j.Mode, Misfire: j.Misfire, For: j.For, Nag: j.Nag, Sources: j.Sources}
 }
 
 // The words that say whether the next time is meant, or all of them.

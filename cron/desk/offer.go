@@ -39,7 +39,9 @@ func (d *Desk) Offer(ctx context.Context, w Who, jobs []cron.Job, key string) (S
 			}
 			p := phrase(j.Schedule)
 			if w.tooOften(p, now) == nil {
-				todo.Steps = append(todo.Steps, step{Do: "add", Job: w.job(j.Name, j.Message, p, cron.Notify)})
+				made := w.job(j.Name, j.Message, p, cron.Notify)
+				made.Sources = j.Sources
+				todo.Steps = append(todo.Steps, step{Do: "add", Job: made})
 			}
 		}
 		n := len(todo.Steps)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 )
@@ -30,6 +31,8 @@ type question struct {
 	// A chosen job goes on with Intent; a free time is one for Job.
 	Intent intent.Intent
 	Job    string
+	// Sources are Who.Sources of who is the reason for it.
+	Sources []chat.Source `json:",omitempty"`
 }
 
 // choice is one answer.
@@ -265,6 +268,7 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 		}
 	}
 	q.ID, q.Until = seed, d.jobs.Now().Add(askedFor)
+	q.stain(w.Sources)
 	if len(q.Choices) == 1 && q.Choices[0].Keys == "" {
 		q.Choices[0].Keys = yes
 	}
@@ -278,8 +282,12 @@ func (d *Desk) put(ctx context.Context, w Who, q question, seed string) (Said, e
 			return Said{}, err
 		}
 	}
+	named, err := d.Named(ctx, w, q.Lapse)
+	if err != nil {
+		return Said{}, err
+	}
 	timer, err := d.jobs.AddOnce(ctx, "asked:"+seed, cron.Job{
-		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true,
+		Message: q.Lapse, Addr: w.Addr, Maker: w.by().Person, Direct: w.Direct, Hidden: true, Sources: chat.JoinSources(q.brings(), named),
 		Schedule: cron.Schedule{At: q.Until, Zone: w.zone().String()},
 	})
 	if err != nil && !errors.Is(err, cron.ErrTooMany) {
@@ -314,7 +322,7 @@ func (d *Desk) quiet(ctx context.Context, w Who, q question) error {
 
 // prompt words a question with its choices.
 func (w Who) prompt(q question) Said {
-	said := Said{Text: q.Prompt, Asked: true}
+	said := Said{Text: q.Prompt, Asked: true, Sources: q.brings()}
 	yesNo := q.yesNo()
 	for i, c := range q.Choices {
 		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})

@@ -21,6 +21,9 @@ type Said struct {
 	Buttons [][]Button `json:",omitempty"` // rows
 	Jobs    []cron.Job `json:",omitempty"` // made or changed, as they are now
 	Asked   bool       `json:",omitempty"` // a question of this chat is open now
+	// Sources are of the text from outside that Text may hold, by what it shows of
+	// reminders.
+	Sources []chat.Source `json:",omitempty"`
 }
 
 // Button is one under an answer.
@@ -173,6 +176,7 @@ func (d *Desk) once(ctx context.Context, w Who, key string, decide func(seed str
 		if err == nil && todo != nil {
 			said, err = d.carry(ctx, w, *todo)
 		}
+		said, err = d.sourced(ctx, w, said, err)
 		return said, d.refuse(w, err)
 	}
 	seed := digest(string(w.Addr.Session()), w.person(), key)
@@ -181,7 +185,8 @@ func (d *Desk) once(ctx context.Context, w Who, key string, decide func(seed str
 	if err == nil && r.Deed == nil && r.Said == nil {
 		var todo *deed
 		var said Said
-		if todo, said, err = d.settle(ctx, w, seed, decide); err != nil {
+		todo, said, err = d.settle(ctx, w, seed, decide)
+		if said, err = d.sourced(ctx, w, said, err); err != nil {
 			return Said{}, d.refuse(w, err)
 		}
 		r, err = remember(ctx, d.memory, at, answeredFor, func(r *record) {
@@ -201,7 +206,7 @@ func (d *Desk) once(ctx context.Context, w Who, key string, decide func(seed str
 		return *r.Said, nil
 	}
 	said, err := d.carry(ctx, w, *r.Deed)
-	if err != nil {
+	if said, err = d.sourced(ctx, w, said, err); err != nil {
 		return Said{}, d.refuse(w, err)
 	}
 	kept := said
@@ -220,6 +225,9 @@ func (d *Desk) settle(ctx context.Context, w Who, seed string, decide func(strin
 		said, err = d.put(ctx, w, *q, seed)
 		said.Text += n.note
 		return nil, said, err
+	}
+	if todo != nil {
+		todo.stain(w.Sources)
 	}
 	return todo, said, err
 }

@@ -18,8 +18,9 @@ import (
 	"magpie/internal/console"
 )
 
-// BackupPath is where a running bot is asked for a backup: POST, with the
-// token; the answer is the file, or a status from 400 on and a text.
+// BackupPath is where a running bot is asked for a backup: POST, signed by
+// console.SignOperator; the answer is the file, or a status from 400 on and a
+// text.
 const BackupPath = "/api/backup"
 
 const (
@@ -56,7 +57,7 @@ func Backup(ctx context.Context, cfg *config.Config, version string, w io.Writer
 
 // backupRoute makes backups of the running bot.
 func (p *program) backupRoute() console.Route {
-	return console.Route{Pattern: "POST " + BackupPath, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return console.Route{Pattern: "POST " + BackupPath, Operator: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k := &keeper{cfg: p.cfg, bus: p.bus, version: p.opts.Version, hold: holdWrites}
 		c, err := k.copy(r.Context())
 		if err != nil {

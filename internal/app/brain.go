@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +28,6 @@ import (
 	"magpie/internal/proxy"
 	"magpie/media"
 	"magpie/subagent"
-	"magpie/tools"
 )
 
 const (
@@ -132,20 +132,26 @@ func recentNotes(store *memory.Store) func(context.Context, prompt.Input) (strin
 		if err != nil || len(all) == 0 {
 			return "", err
 		}
-		var lines []string
+		var lines, others []string
 		bytes := 0
 		for i := len(all) - 1; i >= max(0, len(all)-promptNotes); i-- {
-			line := "- [" + all[i].At.In(in.Zone).Format(time.DateOnly) + "] " + all[i].Text
-			if all[i].FromOutside() {
-				line = tools.Fence("a note", line)
+			if all[i].FromOutside() { // who needs it reads it, and is tainted then
+				others = append(others, strconv.Itoa(i+1))
+				continue
 			}
+			line := "- [" + all[i].At.In(in.Zone).Format(time.DateOnly) + "] " + all[i].Text
 			if bytes += len(line); bytes > promptNoteBytes {
 				break
 			}
 			lines = append(lines, line)
 		}
 		slices.Reverse(lines)
-		return fmt.Sprintf("%d notes; the latest (memory_search finds others):\n%s", len(all), strings.Join(lines, "\n")), nil
+		text := fmt.Sprintf("%d notes; the latest (memory_search finds others):\n%s", len(all), strings.Join(lines, "\n"))
+		if len(others) > 0 {
+			slices.Reverse(others)
+			text += "\n- not shown, since they were made after reading text from outside: " + strings.Join(others, ", ") + " (memory_read with start_line and end_line)"
+		}
+		return text, nil
 	}
 }
 

@@ -36,6 +36,7 @@ func (t *toolbox) calendar(ctx context.Context, w desk.Who, sc tools.Scope) (sai
 	}
 	var jobs []cron.Job
 	var without []string
+	var from []chat.Source // all of what it says, whoever made the file
 	for _, f := range files {
 		entries, skipped, err := t.readCalendar(ctx, f.Ref, sc.Zone)
 		switch {
@@ -46,8 +47,10 @@ func (t *toolbox) calendar(ctx context.Context, w desk.Who, sc tools.Scope) (sai
 		case err != nil:
 			return desk.Said{}, false, fmt.Errorf("read calendar file: %w", err)
 		}
+		source := []chat.Source{{Kind: chat.SourceFile, Name: f.Name, At: t.p.now()}}
+		from = chat.JoinSources(from, source)
 		for _, e := range entries {
-			jobs = append(jobs, cron.Job{Name: e.Name, Message: e.Text, Schedule: e.Schedule})
+			jobs = append(jobs, cron.Job{Name: e.Name, Message: e.Text, Schedule: e.Schedule, Sources: source})
 		}
 		for _, s := range skipped {
 			without = append(without, s.Text+pickLang(w.Lang, " ("+s.Why.English+")", "（"+s.Why.Chinese+"）"))
@@ -57,10 +60,10 @@ func (t *toolbox) calendar(ctx context.Context, w desk.Who, sc tools.Scope) (sai
 	switch {
 	case len(jobs) > 0:
 		said, err = t.reminders.Offer(ctx, w, jobs, sc.CallID)
-		said.Text += note
+		said.Text, said.Sources = said.Text+note, chat.JoinSources(said.Sources, from)
 		return said, true, err
 	case len(without) > 0:
-		return desk.Said{Text: pickLang(w.Lang, "There is nothing to be reminded of in this calendar.", "这个日历里没有可以提醒的内容。") + note}, true, nil
+		return desk.Said{Text: pickLang(w.Lang, "There is nothing to be reminded of in this calendar.", "这个日历里没有可以提醒的内容。") + note, Sources: from}, true, nil
 	}
 	return desk.Said{}, false, nil // none could be read: perhaps the model knows what it is
 }

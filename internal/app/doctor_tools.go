@@ -18,6 +18,9 @@ func toolExams(cfg *config.Config) []exam {
 		{"sandbox", func(context.Context) (string, error) { return examineSandbox(cfg) }},
 		{"browser", func(context.Context) (string, error) { return examineBrowser(cfg) }},
 	}
+	if len(cfg.Tools.AllowedPaths) > 0 {
+		exams = append(exams, exam{"allowed folders", func(context.Context) (string, error) { return examineFolders(cfg) }})
+	}
 	for _, s := range cfg.Tools.MCPServers {
 		if !s.Enabled {
 			continue
@@ -25,6 +28,14 @@ func toolExams(cfg *config.Config) []exam {
 		exams = append(exams, exam{"mcp " + s.Name, func(ctx context.Context) (string, error) { return examineMCP(ctx, cfg, s.Name) }})
 	}
 	return exams
+}
+
+// examineFolders looks whether the tools can use the folders they are allowed.
+func examineFolders(cfg *config.Config) (string, error) {
+	if err := CheckFolders(cfg); err != nil {
+		return "", &advised{err, "make the folders, or correct tools.allowed_paths"}
+	}
+	return fmt.Sprintf("tools.allowed_paths: %d can be opened", len(cfg.Tools.AllowedPaths)), nil
 }
 
 // examineSandbox says what commands are confined by.

@@ -92,6 +92,7 @@ func (f *firing) task(due cron.Fired) chat.Inbound {
 	job := due.Job
 	in := chat.Inbound{
 		Meta: f.meta(due), Origin: chat.FromCron, From: job.Maker.Sender, Text: job.Message, Direct: job.Direct,
+		Sources: broughtBy(job),
 	}
 	if job.Maker.Channel != job.Addr.Channel {
 		// On another platform this id may be somebody else's.
@@ -103,6 +104,11 @@ func (f *firing) task(due cron.Fired) chat.Inbound {
 	return in
 }
 
+// broughtBy are the sources of a job, as its chat meets them again.
+func broughtBy(job cron.Job) []chat.Source {
+	return chat.Through("reminder "+job.Created.In(zoneOf(job)).Format(time.DateOnly), job.Sources)
+}
+
 // notice is a slot as the chat sees it.
 func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, error) {
 	job := due.Job
@@ -112,7 +118,7 @@ func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, err
 	}
 	lang := settings.Lang(set, chat.Sender{}, job.Message)
 	now, zone := f.p.now(), f.settings.Zone(set)
-	out := chat.Outbound{Meta: f.meta(due), Text: noticeText(due, now, zone, lang), Final: true, Unasked: true}
+	out := chat.Outbound{Meta: f.meta(due), Text: noticeText(due, now, zone, lang), Final: true, Unasked: true, Sources: broughtBy(job)}
 	people := peopleOf(job)
 	if !job.Direct && f.p.platform(job.Addr.Channel) != webType && len(people) > 0 {
 		out.Mention = people[0]

@@ -63,6 +63,39 @@ func described(dir string, err error) error {
 	return &advised{fmt.Errorf("%s %s", at.Path, denied.Why), denied.Todo}
 }
 
+// CheckFolders says which of tools.allowed_paths cannot be opened here, and what
+// to do: an *Error of package config with all of them. It makes nothing. A
+// restart would not mend it, so it counts as a mistake in the configuration.
+func CheckFolders(cfg *config.Config) error {
+	var errs []error
+	for i, dir := range cfg.Tools.AllowedPaths {
+		if wrong := notOpened(dir); wrong != "" {
+			errs = append(errs, cfg.Errorf(fmt.Sprintf("tools.allowed_paths[%d]", i), "%s", wrong))
+		}
+	}
+	return config.Join(errs...)
+}
+
+func notOpened(dir string) string {
+	info, err := os.Stat(dir)
+	if err == nil && info.IsDir() {
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err == nil {
+			root.Close() // nothing was written
+			return ""
+		}
+	}
+	switch {
+	case err == nil || errors.Is(err, syscall.ENOTDIR):
+		return dir + " is a file, or stands below one; want a folder"
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no folder %s; make it (mkdir -p), or take it out of the list", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("%s %s; let this user read and enter it, or take it out of the list", dir, rights.Read(dir).Why)
+	}
+	return fmt.Sprintf("%s cannot be opened: %v", dir, errors.Unwrap(err))
+}
+
 func probe(dir string) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {

@@ -135,6 +135,28 @@ func TestFolderOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// A further folder of the tools that is not for this user: the key is named, and
+// the exit code is the one after which nobody starts the bot again.
+func TestAllowedFolderOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	dir := strangersFolder(t)
+	config := filepath.Join(dir, "config.yaml")
+	text := fmt.Sprintf("data_dir: %s/data\nweb: {listen: %q}\ntools: {allowed_paths: [%[1]s/theirs, %[1]s/theirs/below]}\n", dir, freeAddr(t))
+	if err := errors.Join(os.MkdirAll(dir+"/theirs/below", 0o700), os.Mkdir(dir+"/data", 0o700), os.Chown(dir+"/data", 65532, 65532),
+		os.WriteFile(config, []byte(text), 0o644), os.Chmod(config, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run"}, {"config", "check"}, {"doctor"}} {
+		said, err := asStranger(t, dir, append(args, "--config", config)...)
+		contains(t, args[0], said, "tools.allowed_paths[0]: "+dir+"/theirs cannot be read by this user (uid 65532, gid 65532)", "tools.allowed_paths[1]: ",
+			"belongs to uid 0", "let this user read and enter it, or take it out of the list")
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) || args[0] != "doctor" && ended.ExitCode() != 2 {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
 // A folder in one that cannot be entered: whose that is and what opens it.
 func TestFolderOutOfReach(t *testing.T) {
 	t.Parallel()

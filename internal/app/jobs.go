@@ -99,7 +99,7 @@ func (p *program) receipt(ctx context.Context, id string) (chat.Receipt, error) 
 // overhear lets the conversation know of a notice, so that a person can answer
 // it. A conversation that takes no more is told nothing: the notice is there.
 func (p *program) overhear(ctx context.Context, out chat.Outbound) error {
-	in := chat.Inbound{Meta: out.Meta, Origin: chat.FromBot, Text: out.Text}
+	in := chat.Inbound{Meta: out.Meta, Origin: chat.FromBot, Text: out.Text, Sources: out.Sources}
 	in.ID, in.At = "shown:"+out.ID, p.now()
 	err := p.bus.PublishInbound(ctx, in, false)
 	if errors.Is(err, bus.ErrMailboxFull) || errors.Is(err, bus.ErrStoreFull) || errors.Is(err, bus.ErrTooLarge) {

@@ -21,8 +21,9 @@ import (
 	"magpie/tools/mcp"
 )
 
-// OpPath is where a running bot takes operations: POST OpPath<name> with the
-// input as JSON; the answer is JSON, or a status from 400 on and a text.
+// OpPath is where a running bot takes operations: POST OpPath<name>, signed by
+// console.SignOperator, with the input as JSON; the answer is JSON, or a status
+// from 400 on and a text.
 const OpPath = "/api/op/"
 
 // opWait bounds an operation: a year of audit log of a busy bot is read in
@@ -108,7 +109,7 @@ func operate(ctx context.Context, s state, name string, in json.RawMessage) (jso
 
 // opRoute takes operations for the running bot.
 func (p *program) opRoute(t *toolbox, reload *reloader) console.Route {
-	return console.Route{Pattern: "POST " + OpPath, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return console.Route{Pattern: "POST " + OpPath, Operator: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, "the input cannot be read", http.StatusBadRequest)

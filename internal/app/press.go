@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"magpie/agent/buttons"
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
 	"magpie/tools"
@@ -25,6 +26,7 @@ type pressing interface {
 	Rang(ctx context.Context, due cron.Fired) error
 	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
 	Offer(ctx context.Context, w desk.Who, jobs []cron.Job, key string) (desk.Said, error)
+	Named(ctx context.Context, w desk.Who, text string, others ...cron.Job) ([]chat.Source, error)
 }
 
 // shortNotice is the longest answer, in characters, that only the one who
@@ -44,7 +46,8 @@ func (t *toolbox) pressReminder(ctx context.Context, pressed buttons.Pressed) (b
 	}
 	said, err := t.reminders.Press(ctx, w, pressed.Choice.Payload, pressed.ID)
 	if r, ok := errors.AsType[*desk.Refusal](err); ok {
-		said, err = desk.Said{Text: r.Text}, nil
+		said = desk.Said{Text: r.Text}
+		said.Sources, err = t.reminders.Named(ctx, w, r.Text)
 	}
 	if err != nil {
 		return buttons.Result{}, err
@@ -55,7 +58,7 @@ func (t *toolbox) pressReminder(ctx context.Context, pressed buttons.Pressed) (b
 	if len(said.Buttons) == 0 && !said.Asked && len(said.Jobs) == 0 && !strings.Contains(said.Text, "\n") && utf8.RuneCountInString(said.Text) <= shortNotice {
 		return buttons.Result{Notice: said.Text}, nil
 	}
-	return buttons.Result{Text: said.Text, Rows: choices(said.Buttons)}, nil
+	return buttons.Result{Text: said.Text, Rows: choices(said.Buttons), Sources: said.Sources}, nil
 }
 
 // answered gives the desk what a person says to a question that a command or a
@@ -73,7 +76,8 @@ func (t *toolbox) answered(ctx context.Context, sc tools.Scope) (tools.Result, b
 		said, mine, err = t.reminders.Say(ctx, w, desk.Message{Text: sc.Said, Key: sc.CallID, Named: sc.Named, Answer: true})
 	}
 	if r, ok := errors.AsType[*desk.Refusal](err); ok {
-		said, err = desk.Said{Text: r.Text, Asked: true}, nil
+		said = desk.Said{Text: r.Text, Asked: true}
+		said.Sources, err = t.reminders.Named(ctx, w, r.Text)
 	}
 	if !mine || err != nil {
 		return tools.Result{}, false, err
@@ -82,5 +86,5 @@ func (t *toolbox) answered(ctx context.Context, sc tools.Scope) (tools.Result, b
 		known.made(ctx, sc.Turn, said.Jobs)
 	}
 	known.asked(ctx, sc.Addr, sc.Sender, said.Asked)
-	return tools.Result{Text: said.Text, OK: true, Buttons: remind.Offered(said)}, true, nil
+	return tools.Result{Text: said.Text, OK: true, Buttons: remind.Offered(said), Sources: said.Sources}, true, nil
 }

@@ -21,10 +21,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"magpie/internal/console"
 	"magpie/internal/fakes/telegram"
 	"magpie/internal/need"
 )
@@ -265,7 +267,7 @@ func (s *site) client(from, origin string) *http.Client {
 		TLSClientConfig: &tls.Config{RootCAs: s.roots}, ForceAttemptHTTP2: true,
 	}
 	s.closing(inner)
-	return &http.Client{Jar: jar, Transport: &browserLike{inner, origin, !s.told}}
+	return &http.Client{Jar: jar, Transport: &browserLike{inner: inner, origin: origin, modern: !s.told}}
 }
 
 func (s *site) closing(tr *http.Transport) {
@@ -278,18 +280,38 @@ type browserLike struct {
 	inner  http.RoundTripper
 	origin string
 	modern bool // says also what browsers say over TLS
+	mu     sync.Mutex
+	key    string // of the login, which the page takes out of its address and sends
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b *browserLike) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	key := b.key
+	b.mu.Unlock()
 	r = r.Clone(r.Context())
+	if strings.Contains(r.URL.Path, "/api/") {
+		r.Header.Set(console.KeyHeader, key)
+	} else {
+		r.Header.Set("Accept", "text/html")
+	}
 	if b.origin != "" && r.Method != http.MethodGet {
 		r.Header.Set("Origin", b.origin)
 		if b.modern {
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
 		}
 	}
-	return b.inner.RoundTrip(r)
+	resp, err := b.inner.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if to, key, ok := strings.Cut(resp.Header.Get("Location"), "#in="); ok {
+		resp.Header.Set("Location", to)
+		b.mu.Lock()
+		b.key = key
+		b.mu.Unlock()
+	}
+	return resp, nil
 }
 
 // visitor is a browser that is used at an address of this machine.

@@ -36,6 +36,7 @@ type talking interface {
 	Do(ctx context.Context, w desk.Who, in intent.Intent, m desk.Message) (desk.Said, error)
 	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
 	Find(ctx context.Context, w desk.Who, ref string) (cron.Job, error)
+	Named(ctx context.Context, w desk.Who, text string, others ...cron.Job) ([]chat.Source, error)
 }
 
 // reminders answers the slash commands about reminders.
@@ -78,7 +79,8 @@ func (r reminders) message(ctx context.Context, a command.Asker, text string) de
 // reply makes an answer of what the desk says, and of why it refuses.
 func (r reminders) reply(ctx context.Context, a command.Asker, said desk.Said, err error) (command.Reply, error) {
 	if refusal, ok := errors.AsType[*desk.Refusal](err); ok {
-		return command.Reply{Text: refusal.Text}, nil
+		named, err := r.desk.Named(ctx, who(a), refusal.Text)
+		return command.Reply{Text: refusal.Text, Sources: named}, err
 	}
 	if err != nil {
 		return command.Reply{}, err
@@ -90,7 +92,7 @@ func (r reminders) reply(ctx context.Context, a command.Asker, said desk.Said, e
 	if said.Asked {
 		r.about.asked(ctx, d.Addr, d.From, true)
 	}
-	out := command.Reply{Text: said.Text}
+	out := command.Reply{Text: said.Text, Sources: said.Sources}
 	spec := buttons.Spec{Addr: d.Addr, Senders: []string{d.From.ID}, Action: reminderAction, Lang: a.Lang}
 	out.Buttons, err = r.offer(ctx, spec, d.Direct, choices(said.Buttons))
 	return out, err

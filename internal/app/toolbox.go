@@ -183,6 +183,9 @@ func (t *toolbox) register(o *outfit) (err error) {
 }
 
 func openFence(cfg *config.Config) (*fence.Fence, error) {
+	if err := CheckFolders(cfg); err != nil {
+		return nil, err
+	}
 	return fence.New(cfg.Workspace, fenceOptions(cfg))
 }
 

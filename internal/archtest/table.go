@@ -65,6 +65,7 @@ func agentRows() []row {
 		{"tools/shell", []string{"chat", "tools", "tools/fs/...", "tools/shell/..."}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
 		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "internal/proxy"}},
+		{"tools/mcp", []string{"chat", "tools", "tools/web/guard", "media", "internal/proxy"}},
 		{"tools/screenshot", []string{"chat", "tools", "tools/web/guard", "tools/fs/fence", "media"}},
 		{"tools/tooltest", []string{"chat", "tools", "internal/kv"}},
 		{"tools/remind", []string{"chat", "tools", "cron", "cron/desk", "cron/intent", "cron/when", "internal/kv"}},

@@ -1,8 +1,9 @@
 // Package console is the program's one HTTP server, on web.listen: health,
 // readiness, metrics and the platforms' hooks are open; every other route
-// needs the token, by a login page that sets a cookie or by an Authorization
-// header. What a reverse proxy changes about requests is internal/front's. It serves what it is given (the chat page, APIs) and knows none of
-// it. Run starts and waits for the goroutines of the server; handlers run on
+// needs the token in an Authorization header, or a login: a cookie and, for all
+// but the page's own files, the key of the same login. What a reverse proxy
+// changes about requests is internal/front's. It serves what it is given (the
+// chat page, APIs) and knows none of it. Run starts and waits for the goroutines of the server; handlers run on
 // them.
 //
 // Open routes
@@ -14,7 +15,8 @@
 //	GET  /login, POST /login the login page; /logout ends a login
 //
 // A GET of any other path with ?token=<token> logs in and redirects to the same
-// address without it. Programs send "Authorization: Bearer <token>".
+// address without it. Programs send "Authorization: Bearer <token>". Routes of
+// the operator want what SignOperator makes of it instead.
 package console
 
 import (
@@ -67,9 +69,10 @@ type Config struct {
 
 // Route is a handler behind the login.
 type Route struct {
-	Pattern string // as http.ServeMux takes it
-	Handler http.Handler
-	MaxBody int64 // bytes; 0 = 1 MiB
+	Pattern  string // as http.ServeMux takes it
+	Handler  http.Handler
+	MaxBody  int64 // bytes; 0 = 1 MiB
+	Operator bool  // for requests of SignOperator only, not for logins
 }
 
 // Server is the console. Make it with New.
@@ -119,15 +122,18 @@ func (s *Server) mount(routes []Route) (h http.Handler, err error) {
 			err = fmt.Errorf("console: mount routes: %v", p)
 		}
 	}()
-	inner := http.NewServeMux()
+	inner, outer := http.NewServeMux(), http.NewServeMux()
 	for _, r := range routes {
 		limit := r.MaxBody
 		if limit == 0 {
 			limit = maxBody
 		}
+		if r.Operator {
+			outer.Handle(r.Pattern, limitBody(limit, s.guard.operators(r.Handler)))
+			continue
+		}
 		inner.Handle(r.Pattern, limitBody(limit, r.Handler))
 	}
-	outer := http.NewServeMux()
 	outer.HandleFunc("GET /readyz", s.readyz)
 	if s.cfg.Metrics != nil {
 		outer.Handle("GET /metrics", s.cfg.Metrics)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -79,15 +80,21 @@ func bearer(token string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + token}
 }
 
-// loggedIn is the Cookie header after a login.
+// loggedIn are the headers of both halves of a login that a browser makes.
 func loggedIn(t *testing.T, s *console.Server) map[string]string {
 	t.Helper()
-	res := ask{path: "/?token=" + secret}.of(s)
-	if len(res.Cookies()) != 1 {
-		t.Fatalf("%d, cookies %v", res.StatusCode, res.Cookies())
+	return halves(t, ask{path: "/?token=" + secret, header: map[string]string{"Accept": "text/html"}}.of(s))
+}
+
+// halves takes them from what answers a login.
+func halves(t *testing.T, res *http.Response) map[string]string {
+	t.Helper()
+	_, key, ok := strings.Cut(res.Header.Get("Location"), "#in=")
+	if len(res.Cookies()) != 1 || !ok || key == "" {
+		t.Fatalf("%d to %q, cookies %v", res.StatusCode, res.Header.Get("Location"), res.Cookies())
 	}
 	c := res.Cookies()[0]
-	return map[string]string{"Cookie": c.Name + "=" + c.Value}
+	return map[string]string{"Cookie": c.Name + "=" + c.Value, console.KeyHeader: key}
 }
 
 func TestWhoGetsIn(t *testing.T) {
@@ -227,7 +234,7 @@ func TestRedirectsStayHere(t *testing.T) {
 
 func TestForeignPagesCannotPost(t *testing.T) {
 	s := newConsole(t)
-	cookie := loggedIn(t, s)["Cookie"]
+	login := loggedIn(t, s)
 	for name, c := range map[string]struct {
 		header map[string]string
 		want   int
@@ -239,7 +246,7 @@ func TestForeignPagesCannotPost(t *testing.T) {
 		"another port":          {map[string]string{"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:9999"}, 403},
 		"null origin":           {map[string]string{"Origin": "null"}, 403},
 	} {
-		c.header["Cookie"] = cookie
+		maps.Copy(c.header, login)
 		if got := (ask{method: "POST", path: "/usual", header: c.header}).of(s).StatusCode; got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
@@ -256,7 +263,7 @@ func TestGuessingIsBounded(t *testing.T) {
 		c.Now = func() time.Time { return now }
 		c.Log = slog.New(slog.NewTextHandler(&logged, nil))
 	})
-	cookie := loggedIn(t, s)
+	login := loggedIn(t, s)
 	for i := range 10 {
 		if got := (ask{path: "/", header: bearer("guess")}).of(s).StatusCode; got != 401 {
 			t.Fatalf("guess %d: %d", i, got)
@@ -272,7 +279,7 @@ func TestGuessingIsBounded(t *testing.T) {
 	if res := (ask{path: "/?token=" + secret}).of(s); len(res.Cookies()) != 1 {
 		t.Errorf("the link after ten guesses: %d", res.StatusCode)
 	}
-	if got := (ask{path: "/", header: cookie}).of(s).StatusCode; got != 200 {
+	if got := (ask{path: "/", header: login}).of(s).StatusCode; got != 200 {
 		t.Errorf("who is logged in gets %d", got)
 	}
 	if got := (ask{path: "/", from: "192.0.2.2:1", header: bearer("guess")}).of(s).StatusCode; got != 401 {

@@ -1,11 +1,8 @@
 package console
 
 import (
-	"cmp"
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"net"
@@ -19,11 +16,6 @@ import (
 	"magpie/internal/front"
 )
 
-const (
-	loginLasts = 30 * 24 * time.Hour
-	maxLogin   = 4 << 10 // bytes of a login form
-)
-
 // guard lets in who knows the token.
 type guard struct {
 	token [sha256.Size]byte // hashed, so that comparing tells not even the length
@@ -31,7 +23,8 @@ type guard struct {
 	front *front.Front
 	local bool // listens on this machine only
 	port  atomic.Value
-	tries *tries
+	tries map[entry]*tries
+	spent spent
 	log   *slog.Logger
 	now   func() time.Time
 }
@@ -40,7 +33,11 @@ func newGuard(cfg Config) *guard {
 	host, port, _ := net.SplitHostPort(cfg.Listen) // New has checked it
 	g := &guard{
 		token: sha256.Sum256([]byte(cfg.Token)), key: cfg.Key, front: cfg.Front,
-		local: front.Local(host), tries: newTries(cfg.Now), log: cfg.Log, now: cfg.Now,
+		local: front.Local(host), tries: map[entry]*tries{}, log: cfg.Log, now: cfg.Now,
+		spent: spent{began: cfg.Now(), nonces: map[string]time.Time{}},
+	}
+	for _, w := range []entry{byLink, byForeignLink, byForm, byHeader, byOperator} {
+		g.tries[w] = newTries(cfg.Now)
 	}
 	g.port.Store(port)
 	return g
@@ -52,41 +49,6 @@ func (g *guard) setPort(a net.Addr) {
 	}
 }
 
-// cookieName holds the port: browsers keep one set of cookies for all ports of
-// a host, and two bots on a machine must not log each other out.
-func (g *guard) cookieName() string { return "magpie_" + g.port.Load().(string) }
-
-// cookie is "<expiry>.<mac>": nothing to store, and worthless after the token
-// or the key has changed.
-func (g *guard) cookie(expires time.Time) string {
-	text := strconv.FormatInt(expires.Unix(), 10)
-	mac := hmac.New(sha256.New, g.key)
-	mac.Write(g.token[:])
-	mac.Write([]byte(text))
-	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-func (g *guard) hasCookie(r *http.Request) bool {
-	c, err := r.Cookie(g.cookieName())
-	if err != nil {
-		return false
-	}
-	text, _, _ := strings.Cut(c.Value, ".")
-	unix, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return false
-	}
-	expires := time.Unix(unix, 0)
-	return subtle.ConstantTimeCompare([]byte(c.Value), []byte(g.cookie(expires))) == 1 && g.now().Before(expires)
-}
-
-func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string, age time.Duration) {
-	http.SetCookie(rw, &http.Cookie{
-		Name: g.cookieName(), Value: value, Path: cmp.Or(front.Base(r), "/"), MaxAge: int(age.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.front.Secure(r),
-	})
-}
-
 // verdict is what became of a token that was presented.
 type verdict int
 
@@ -96,27 +58,55 @@ const (
 	tooOften
 )
 
+// entry is how a token is presented. Wrong ones are counted for each alone:
+// what any page may have a browser ask for must not use up the tries of a form,
+// or of a program.
+type entry string
+
+const (
+	byLink        entry = "link"
+	byForeignLink entry = "link on another page"
+	byForm        entry = "form"
+	byHeader      entry = "header"
+	byOperator    entry = "command"
+)
+
+// linked tells a link that somebody opened from one that a page elsewhere has
+// the browser ask for, as far as the browser says it.
+func linked(r *http.Request) entry {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return byLink
+	}
+	return byForeignLink
+}
+
 // check compares a presented token. The right one always passes: whoever sends
 // wrong ones must not shut the owner out, who may come from the same address.
-func (g *guard) check(r *http.Request, token string) verdict {
+func (g *guard) check(r *http.Request, w entry, token string) verdict {
 	sum := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 {
 		return right
 	}
+	return g.failed(r, w)
+}
+
+func (g *guard) failed(r *http.Request, w entry) verdict {
 	from := remote(r)
-	if !g.tries.allowed(from) {
+	if !g.tries[w].allowed(from) {
 		return tooOften
 	}
-	g.tries.failed(from)
-	g.log.Warn("console login failed", "from", from)
+	g.tries[w].failed(from)
+	g.log.Warn("console login failed", "from", from, "by", string(w))
 	return wrong
 }
 
-// protect lets requests with the cookie or the token pass.
+// protect lets requests with the token or with both halves of a login pass;
+// the cookie alone opens the page, in which nothing stands yet.
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-			if v := g.check(r, bearer); v != right {
+			if v := g.check(r, byHeader, bearer); v != right {
 				g.refuse(rw, r, v)
 				return
 			}
@@ -125,17 +115,16 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		}
 		query := r.URL.Query()
 		if token := query.Get("token"); token != "" && r.Method == http.MethodGet {
-			if v := g.check(r, token); v != right {
+			if v := g.check(r, linked(r), token); v != right {
 				g.refuse(rw, r, v)
 				return
 			}
 			query.Del("token")
-			g.setCookie(rw, r, g.cookie(g.now().Add(loginLasts)), loginLasts)
 			rw.Header().Set("Cache-Control", "no-store")
-			redirect(rw, r, r.URL.Path, query)
+			g.enter(rw, r, r.URL.Path, query)
 			return
 		}
-		if !g.hasCookie(r) {
+		if !g.loggedIn(r, isPage(r)) {
 			g.refuse(rw, r, wrong)
 			return
 		}
@@ -159,15 +148,18 @@ func redirect(rw http.ResponseWriter, r *http.Request, path string, query url.Va
 // refuse answers people with the login page and programs with an error.
 func (g *guard) refuse(rw http.ResponseWriter, r *http.Request, v verdict) {
 	status, text := http.StatusUnauthorized, "log in first: the token is missing or wrong"
-	if v == tooOften {
+	switch {
+	case v == tooOften:
 		status, text = http.StatusTooManyRequests, "too many wrong tokens, wait a minute"
 		rw.Header().Set("Retry-After", strconv.Itoa(int(tryWindow.Seconds())))
+	case g.loggedIn(r, true):
+		text = "log in again: this has the cookie of a login without its key, which only the page that logged in has"
 	}
-	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if isRead(r) && wantsPage(r) {
 		if v == wrong && r.URL.Query().Has("token") {
 			status = http.StatusForbidden // somebody tried: say that it was wrong
 		}
-		writeLogin(rw, r, status, localPath(r.URL.Path))
+		g.writeLogin(rw, r, status, localPath(r.URL.Path))
 		return
 	}
 	if status == http.StatusUnauthorized {

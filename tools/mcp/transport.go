@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"magpie/internal/proxy"
+	"magpie/tools/web/guard"
 )
 
 // The kinds of connections.
@@ -61,9 +62,9 @@ func (s *server) web(kind string) opener {
 			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
 		}
 		client := &http.Client{Transport: headers{transport, s.cfg}}
-		var t sdk.Transport = &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: client}
+		var t sdk.Transport = &sdk.StreamableClientTransport{Endpoint: guard.Encoded(s.cfg.URL), HTTPClient: client}
 		if kind == kindSSE {
-			t = &sdk.SSEClientTransport{Endpoint: s.cfg.URL, HTTPClient: client}
+			t = &sdk.SSEClientTransport{Endpoint: guard.Encoded(s.cfg.URL), HTTPClient: client}
 		}
 		release := func() {
 			cancel()

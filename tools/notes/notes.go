@@ -63,10 +63,11 @@ func (t Tools) write() tools.Tool {
 
 func (t Tools) add(ctx context.Context, sc tools.Scope, content string) (tools.Result, error) {
 	source := cmp.Or(sc.Sender.Name, sc.Sender.ID, "unknown")
-	if sc.Tainted() {
-		source += ", " + memory.Outside
+	from := sc.Sources
+	if sc.SaidSo(content) {
+		from = nil
 	}
-	e, err := t.Store.Add(ctx, owner(sc), source, content)
+	e, err := t.Store.Add(ctx, owner(sc), source, content, from...)
 	switch {
 	case errors.Is(err, memory.ErrEmpty):
 		return tools.Result{}, tools.Errorf(tools.InvalidArgs, "content is empty; want one fact in one line")
@@ -105,17 +106,14 @@ func (t Tools) find(ctx context.Context, sc tools.Scope, in searchIn) (tools.Res
 	for i, h := range hits {
 		entries[i] = h.Entry
 	}
-	return tools.Result{Text: list(sc, entries, 1), Untrusted: outside(entries)}, nil
+	return result(list(sc, entries, 1), entries), nil
 }
 
-// outside says whether one of the notes may hold words of others.
-func outside(entries []memory.Entry) bool {
-	for _, e := range entries {
-		if e.FromOutside() {
-			return true
-		}
-	}
-	return false
+// result is an answer that shows notes. Of those that may hold words of others
+// it is text from outside.
+func result(text string, entries []memory.Entry) tools.Result {
+	from := memory.Read(entries)
+	return tools.Result{Text: text, Untrusted: len(from) > 0, Sources: from}
 }
 
 type readIn struct {
@@ -148,7 +146,7 @@ func (t Tools) show(ctx context.Context, sc tools.Scope, in readIn) (tools.Resul
 	}
 	first, last = max(0, first), min(last, len(all))
 	text := fmt.Sprintf("notes %d to %d of %d\n%s", first+1, last, len(all), list(sc, all[first:last], first+1))
-	return tools.Result{Text: text, Untrusted: outside(all[first:last])}, nil
+	return result(text, all[first:last]), nil
 }
 
 // list writes notes, numbered from a number on.
@@ -156,8 +154,12 @@ func list(sc tools.Scope, entries []memory.Entry, from int) string {
 	var b strings.Builder
 	for i, e := range entries {
 		fmt.Fprintf(&b, "%d. [%s] %s", from+i, e.At.In(sc.Zone).Format("2006-01-02"), e.Text)
-		if e.Source != "" {
-			fmt.Fprintf(&b, " (%s)", e.Source)
+		source := e.Source
+		if e.FromOutside() && !strings.HasSuffix(source, memory.Outside) {
+			source += ", " + memory.Outside
+		}
+		if source != "" {
+			fmt.Fprintf(&b, " (%s)", source)
 		}
 		b.WriteByte('\n')
 	}

@@ -38,6 +38,8 @@ type Clerk interface {
 	Times(w desk.Who, a desk.Ask) ([]when.Phrase, error)
 	Find(ctx context.Context, w desk.Who, ref string) (cron.Job, error)
 	Now() time.Time
+	// Named are the sources of the reminders of a chat that a text names.
+	Named(ctx context.Context, w desk.Who, text string, others ...cron.Job) ([]chat.Source, error)
 }
 
 var _ Desk = (*desk.Desk)(nil)
@@ -107,19 +109,6 @@ func stays(sc tools.Scope, args json.RawMessage) bool {
 	return here && (in.Action != "add" || in.Mode != string(cron.Agent)) && (in.Action != "update" || in.Message == "")
 }
 
-// address is the chat whose jobs are meant, and whether it is the current one.
-func (in cronIn) address(sc tools.Scope) (to chat.Address, here bool) {
-	sameChannel := in.Channel == "" || in.Channel == sc.Addr.Channel
-	if sameChannel && (in.ChatID == "" || in.ChatID == sc.Addr.Chat) {
-		return sc.Addr, true
-	}
-	to = chat.Address{Channel: sc.Addr.Channel, Chat: in.ChatID}
-	if in.Channel != "" {
-		to.Channel = in.Channel
-	}
-	return to, false
-}
-
 type keeper struct {
 	desk Desk
 	opt  Options
@@ -150,7 +139,8 @@ func (k keeper) call(ctx context.Context, sc tools.Scope, in cronIn) (tools.Resu
 	}
 	said, err := a.answer(ctx)
 	if err != nil {
-		return tools.Result{}, failure(err)
+		named, other := k.desk.Named(ctx, who, err.Error())
+		return tools.Result{Untrusted: len(named) > 0, Sources: named}, errors.Join(failure(err), other)
 	}
 	if k.opt.Made != nil && len(said.Jobs) > 0 {
 		k.opt.Made(ctx, sc.Turn, said.Jobs)
@@ -165,7 +155,7 @@ func result(said desk.Said) tools.Result {
 	if said.Asked {
 		said.Text += asksMark
 	}
-	return tools.Result{Text: said.Text, Buttons: Offered(said)}
+	return tools.Result{Text: said.Text, Buttons: Offered(said), Untrusted: len(said.Sources) > 0, Sources: said.Sources}
 }
 
 // Offered are the buttons of an answer of the desk as tools offer them.
@@ -239,7 +229,7 @@ func (a asking) reply(ctx context.Context) (said desk.Said, mine bool, err error
 	}
 	m := a.message(ctx, ":reply")
 	m.Answer = true
-	return a.desk.Say(ctx, a.who, m)
+	return a.desk.Say(ctx, a.theirs(), m)
 }
 
 func (a asking) context() intent.Context {
@@ -254,7 +244,7 @@ func (a asking) say(ctx context.Context) (desk.Said, error) {
 	if m.Text == "" || !strings.Contains(plain(a.sc.Said), plain(m.Text)) {
 		return desk.Said{}, tools.Errorf(tools.NotFound, "the person has not said this; say takes their words and no others")
 	}
-	said, mine, err := a.desk.Say(ctx, a.who, m)
+	said, mine, err := a.desk.Say(ctx, a.theirs(), m)
 	if err == nil && !mine {
 		err = tools.Errorf(tools.NotFound, "these words want nothing of the reminders")
 	}
@@ -361,26 +351,6 @@ func (a asking) ref(ctx context.Context, none bool) (intent.Ref, error) {
 		return ref, tools.Errorf(tools.InvalidArgs, "which one? Give job_id: its number in the list, or words of its text; list shows them")
 	}
 	return ref, nil
-}
-
-func (k keeper) who(ctx context.Context, sc tools.Scope, in cronIn) (desk.Who, error) {
-	to, here := in.address(sc)
-	w := desk.Who{
-		Addr: to, Sender: sc.Sender, Home: sc.Addr.Channel, Direct: here && sc.Direct, Zone: sc.Zone, Lang: sc.Lang,
-		Admin: k.opt.Admin != nil && k.opt.Admin(sc.Addr.Channel, sc.Sender.ID),
-	}
-	switch {
-	case here:
-		return w, nil
-	case to.Chat == "":
-		return w, tools.Errorf(tools.InvalidArgs, "channel %q without chat_id; give both, or neither for the current chat", to.Channel)
-	case k.opt.Elsewhere == nil:
-		return w, tools.Errorf(tools.Permission, "jobs of other chats are not allowed here; leave out channel and chat_id")
-	}
-	if err := k.opt.Elsewhere(ctx, sc, to); err != nil {
-		return w, tools.Errorf(tools.Permission, "jobs of %s are not allowed: %w; leave out channel and chat_id for the current chat", to, err)
-	}
-	return w, nil
 }
 
 // failure says to the model what kind of refusal it is.

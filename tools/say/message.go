@@ -118,7 +118,7 @@ func newMessenger(out Outbox, o *Options) messenger {
 func draft(sc tools.Scope, to chat.Address, text string) chat.Outbound {
 	out := chat.Outbound{
 		Meta: chat.Meta{V: chat.Version, ID: "out:" + string(sc.Addr.Session()) + ":" + sc.CallID, Trace: sc.Trace, At: time.Now(), Addr: to},
-		Text: text,
+		Text: text, Sources: sc.Sources,
 	}
 	if to == sc.Addr {
 		out.Turn, out.Unasked = sc.Turn, sc.FromJob

@@ -105,6 +105,42 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
+// What a model writes as people read it reaches the server as a browser would
+// send it, and so does a redirect that is written that way.
+func TestAddressesAreSentEncoded(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := r.Header.Get("X-Go"); to != "" && r.URL.Path == "/" {
+			w.Header()["Location"] = []string{to}
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprintf(w, "asked %s", r.RequestURI)
+	}))
+	defer srv.Close()
+	asked := map[string]string{
+		"/s?t=a 北京":               "/s?t=a%20%E5%8C%97%E4%BA%AC",
+		"/a b/北京.txt":             "/a%20b/%E5%8C%97%E4%BA%AC.txt",
+		"/a?q=x#frag 北":           "/a?q=x",
+		"/a%20b?q=%E5%8C%97+c%2Bd": "/a%20b?q=%E5%8C%97+c%2Bd",
+		"/100%?sale=50%":          "/100%25?sale=50%25",
+		"?q=\"two words\"":        "/?q=%22two%20words%22",
+	}
+	get, post, request, fetch := web.Get(options(t)), web.Post(options(t)), web.Request(options(t)), web.Fetch(options(t))
+	for path, want := range asked {
+		for _, tool := range []tools.Tool{get, post, request, fetch} {
+			if res := run(t, tool, map[string]any{"url": srv.URL + path}); !res.OK || !strings.Contains(res.Text, "asked "+want+"\n") {
+				t.Errorf("%s %s: want %s, got %s", tool.Spec().Name, path, want, res.Text)
+			}
+		}
+	}
+	for to, want := range map[string]string{"/to?q=a 北": "/to?q=a%20%E5%8C%97", "/to/a 北": "/to/a%20%E5%8C%97", "/to?q=%41+b": "/to?q=%41+b"} {
+		if res := run(t, get, map[string]any{"url": srv.URL, "headers": map[string]string{"X-Go": to}}); !res.OK || !strings.Contains(res.Text, "asked "+want+"\n") {
+			t.Errorf("redirect to %s: want %s, got %s", to, want, res.Text)
+		}
+	}
+}
+
 // SEC-4: an answer that is none is quoted in the failure, so that this is text
 // from outside; a connection that is cut says nothing.
 func TestWhatIsNoAnswerIsFromOutside(t *testing.T) {

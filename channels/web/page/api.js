@@ -1,16 +1,10 @@
 // Talking to the server: requests, and the stream of events with its
 // reconnecting.
 
+import { call, root } from "./login.js";
 import { t } from "./strings.js";
 
-// root is the path of the page, below which everything else is found. A proxy
-// may show the console under a path of its own, which no other place knows.
-export const root = new URL("../", import.meta.url).pathname;
 const base = root + "api/chat/";
-
-// stored names what is kept in the browser: other bots may live on the same
-// origin, under other paths.
-export const stored = (name) => `magpie${root === "/" ? "" : root}.${name}`;
 
 export class Refused extends Error {}
 
@@ -27,15 +21,20 @@ export const fileURL = (id) => `${base}files/${encodeURIComponent(id)}`;
 // useless and another Error when it is not.
 export async function request(method, url, body, type) {
   const headers = type ? { "Content-Type": type } : {};
-  const res = await fetch(url, { method, headers, body, credentials: "same-origin" });
-  if (res.status === 401) {
-    location.reload(); // the server shows the login page
-    throw new Error("logged out");
-  }
+  const res = await call(url, { method, headers, body });
   if (res.ok) return res.status === 204 ? null : res.json();
   const why = await res.json().then((j) => j.error, () => stranger(res.status));
   if (res.status < 500 && res.status !== 429 && res.status !== 408) throw new Refused(why);
   throw new Error(why);
+}
+
+// object fetches a file and answers an address of it that is good in this page,
+// until it is given back: what the browser asks for by itself, for a picture or
+// a link, has only half of the login with it.
+export async function object(id) {
+  const res = await call(fileURL(id));
+  if (!res.ok) throw new Refused(stranger(res.status));
+  return URL.createObjectURL(await res.blob());
 }
 
 // stranger words an answer that is not the bot's: a proxy stands between.
@@ -47,7 +46,6 @@ export const post = (url, value) => request("POST", url, JSON.stringify(value), 
 
 export const limits = () => get(base + "chats").then((r) => r.limits);
 
-const kinds = ["message", "gone", "live", "chat", "reset", "sync", "ping"];
 const silence = 45_000; // ms without any event, three pings: the connection is dead
 const hiddenFor = 60_000; // ms that a hidden tab keeps its connection
 
@@ -65,26 +63,30 @@ export class Stream {
     this.open();
   }
 
-  open() {
-    clearTimeout(this.retry);
-    this.source?.close();
-    const after = this.after ? `?after=${this.after}` : "";
-    const source = (this.source = new EventSource(chatURL(this.chat, "/events") + after));
-    for (const kind of kinds) {
-      source.addEventListener(kind, (e) => {
-        if (source !== this.source) return;
-        this.alive();
-        if (e.lastEventId) this.after = e.lastEventId;
-        if (kind === "reset") this.after = "";
-        if (kind === "sync") {
-          this.wait = 500;
-          this.on.state(true);
-        }
-        this.on[kind]?.(JSON.parse(e.data));
-      });
-    }
-    source.onerror = () => source === this.source && this.lost();
+  async open() {
+    this.shut();
+    const source = (this.source = new AbortController());
     this.alive();
+    const headers = { Accept: "text/event-stream" };
+    if (this.after) headers["Last-Event-ID"] = this.after;
+    try {
+      const res = await call(chatURL(this.chat, "/events"), { headers, signal: source.signal, cache: "no-store" });
+      if (res.ok) await events(res.body, (e) => source === this.source && this.take(e));
+    } catch {
+      // It is lost, whatever the reason.
+    }
+    if (source === this.source) this.lost();
+  }
+
+  take(e) {
+    this.alive();
+    if (e.id) this.after = e.id;
+    if (e.event === "reset") this.after = "";
+    if (e.event === "sync") {
+      this.wait = 500;
+      this.on.state(true);
+    }
+    this.on[e.event]?.(JSON.parse(e.data));
   }
 
   alive() {
@@ -95,21 +97,8 @@ export class Stream {
   lost() {
     this.shut();
     this.on.state(false);
-    this.retry = setTimeout(() => this.check(), this.wait * (0.75 + Math.random() / 2));
+    this.retry = setTimeout(() => this.open(), this.wait * (0.75 + Math.random() / 2));
     this.wait = Math.min(this.wait * 2, 10_000);
-  }
-
-  // check looks whether the server answers before it opens the stream again:
-  // an EventSource does not tell why it failed, and logged out is no reason to
-  // try for ever.
-  async check() {
-    const was = this.retry;
-    try {
-      await get(base + "chats");
-      if (was === this.retry) this.open();
-    } catch {
-      if (was === this.retry) this.lost();
-    }
   }
 
   visibility() {
@@ -121,7 +110,7 @@ export class Stream {
   shut() {
     clearTimeout(this.dead);
     clearTimeout(this.retry);
-    this.source?.close();
+    this.source?.abort();
     this.source = null;
   }
 
@@ -129,6 +118,29 @@ export class Stream {
     document.removeEventListener("visibilitychange", this.seen);
     clearTimeout(this.sleep);
     this.shut();
-    this.retry = null;
+  }
+}
+
+// events reads a stream of server-sent events, as the server writes them. An
+// EventSource cannot send the key of the login.
+async function events(body, take) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let e = {}; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      const at = line.indexOf(": ");
+      if (at > 0) e[line.slice(0, at)] = line.slice(at + 2);
+      if (line) continue;
+      try {
+        take(e);
+      } catch (err) {
+        reportError(err); // the next event may be shown all the same
+      }
+      e = {};
+    }
   }
 }

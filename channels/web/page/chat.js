@@ -1,10 +1,11 @@
 // The chat page: one conversation at a time, named in the address after #.
 
-import { chatURL, limits, newID, post, Refused, root, stored, Stream } from "./api.js";
+import { chatURL, limits, newID, post, Refused, Stream } from "./api.js";
 import { Chats } from "./chats.js";
 import { Composer } from "./compose.js";
 import { Outbox } from "./outbox.js";
-import { el, fill, message, pending } from "./view.js";
+import { root, stored } from "./login.js";
+import { el, fill, forget, message, pending } from "./view.js";
 import { lang, t, translate } from "./strings.js";
 
 const $ = (id) => document.getElementById(id);
@@ -181,6 +182,7 @@ function openChat() {
   stream?.close();
   outbox?.close();
   clearMessages();
+  forget();
   setBusy(false);
   ended = "";
   lastNotice = null;

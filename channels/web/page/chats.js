@@ -1,6 +1,7 @@
 // The list of conversations.
 
-import { chatURL, request, stored } from "./api.js";
+import { chatURL, request } from "./api.js";
+import { stored } from "./login.js";
 import { el, icon } from "./view.js";
 import { t } from "./strings.js";
 

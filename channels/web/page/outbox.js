@@ -2,7 +2,8 @@
 // server has stored them, so that neither a reload nor a lost connection loses
 // one; the id stays the same, so that none arrives twice.
 
-import { chatURL, post, Refused, stored } from "./api.js";
+import { chatURL, post, Refused } from "./api.js";
+import { stored } from "./login.js";
 
 const slot = (chat) => stored("outbox." + chat);
 

@@ -48,6 +48,13 @@ const words = {
     proxyAlone: "the proxy in front of the bot does not reach it ({status})",
     proxyRefuses: "the proxy in front of the bot refuses it ({status})",
     offline: "no connection",
+    login: "Log in again",
+    loginWhy: "Your login has ended, or this browser has forgotten it. What you have written stays here.",
+    loginWhere: "The token is WEB_TOKEN in .env with Docker, else in the file web.token in the data folder.",
+    token: "Token",
+    enter: "Log in",
+    loginWrong: "This is not the token.",
+    loginOften: "Too many attempts. Wait a minute.",
   },
   zh: {
     skip: "跳到输入框",
@@ -96,6 +103,13 @@ const words = {
     stillUploading: "还有文件正在上传。",
     gone: "这个按钮已失效。",
     offline: "无连接",
+    login: "请重新登录",
+    loginWhy: "登录已失效，或浏览器已不记得它。您写的内容都会保留。",
+    loginWhere: "令牌：用 Docker 时是 .env 里的 WEB_TOKEN；否则在数据目录的 web.token 文件里。",
+    token: "令牌",
+    enter: "登录",
+    loginWrong: "令牌不正确。",
+    loginOften: "尝试次数过多，请一分钟后再试。",
   },
 };
 

@@ -1,7 +1,7 @@
 // Drawing messages. Everything a person or a model wrote goes in as text; only
 // the HTML that the server rendered and made safe goes in as HTML.
 
-import { fileURL, root } from "./api.js";
+import { fileURL, object } from "./api.js";
 import { clock, size, t } from "./strings.js";
 
 export function el(tag, attrs = {}, ...children) {
@@ -64,7 +64,9 @@ export function fill(div, html) {
   const sheet = el("template"); // in it nothing is loaded yet
   sheet.innerHTML = html;
   for (const img of sheet.content.querySelectorAll("img")) {
-    img.setAttribute("src", root + img.getAttribute("src").replace(/^\//, ""));
+    const id = img.getAttribute("src").split("/").pop();
+    img.removeAttribute("src");
+    show(img, id);
   }
   div.replaceChildren(sheet.content);
   for (const pre of div.querySelectorAll("pre")) {
@@ -80,20 +82,61 @@ export function fill(div, html) {
   }
 }
 
+const objects = new Map(); // of files: a promise of the address, by id
+
+function load(id) {
+  if (!objects.has(id)) {
+    const url = object(id);
+    url.catch(() => objects.delete(id));
+    objects.set(id, url);
+  }
+  return objects.get(id);
+}
+
+// forget gives back the files of the conversation that was shown.
+export function forget() {
+  for (const url of objects.values()) url.then(URL.revokeObjectURL, () => {});
+  objects.clear();
+}
+
+// near loads what comes into sight.
+const near = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    load(target.dataset.file).then((url) => (target.src = url), () => target.dispatchEvent(new Event("error")));
+  }
+}, { root: document.getElementById("scroll"), rootMargin: "800px" });
+
+function show(e, id) {
+  e.dataset.file = id;
+  near.observe(e);
+  return e;
+}
+
+const mostShown = 32 << 20; // bytes of sound and film that are fetched unasked
+
 function fileView(f) {
   const url = fileURL(f.id);
-  const lapsed = (e) => e.target.closest(".file").replaceWith(el("span", { class: "file card gone" }, icon("file"), `${f.name} · ${t("expired")}`));
-  switch (f.kind) {
-    case "image": {
-      const img = el("img", { src: url, alt: f.name, loading: "lazy", onerror: lapsed });
-      return el("a", { class: "file picture", href: url, target: "_blank", rel: "noopener", title: f.name }, img);
-    }
-    case "audio":
-      return el("audio", { class: "file", src: url, controls: true, preload: "none", title: f.name });
-    case "video":
-      return el("video", { class: "file", src: url, controls: true, preload: "metadata", title: f.name });
+  const gone = (e) => e.closest(".file").replaceWith(el("span", { class: "file card gone" }, icon("file"), `${f.name} · ${t("expired")}`));
+  const onerror = (e) => gone(e.target);
+  if (f.kind === "image") {
+    const img = show(el("img", { alt: f.name, onerror }), f.id);
+    const onclick = (e) => {
+      e.preventDefault();
+      if (img.src) open(img.src, "_blank", "noopener");
+    };
+    return el("a", { class: "file picture", href: url, target: "_blank", rel: "noopener", title: f.name, onclick }, img);
   }
-  return el("a", { class: "file card", href: url, download: f.name, "aria-label": t("download", { name: f.name }) },
+  if ((f.kind === "audio" || f.kind === "video") && f.size <= mostShown) {
+    return show(el(f.kind, { class: "file", controls: true, title: f.name }), f.id);
+  }
+  const onclick = (e) => {
+    const card = e.currentTarget;
+    e.preventDefault();
+    load(f.id).then((href) => el("a", { href, download: f.name }).click(), () => gone(card));
+  };
+  return el("a", { class: "file card", href: url, download: f.name, "aria-label": t("download", { name: f.name }), onclick },
     icon("file"), el("span", { class: "name" }, f.name), el("small", {}, size(f.size)));
 }
 

@@ -93,6 +93,20 @@ func TestURL(t *testing.T) {
 		"https://例え.jp/路":            "https://xn--r8jz45g.jp/%E8%B7%AF",
 		"http://ＥＸＡＭＰＬＥ.com/":        "http://example.com/",
 		"http://a_b.example.org/":    "http://a_b.example.org/",
+		// What browsers encode, and what stays.
+		"https://x.org/a b":                 "https://x.org/a%20b",
+		"https://x.org/s?t=a 北京":            "https://x.org/s?t=a%20%E5%8C%97%E4%BA%AC",
+		"x.org?q=天气 明天":                     "https://x.org?q=%E5%A4%A9%E6%B0%94%20%E6%98%8E%E5%A4%A9",
+		"https://x.org/a%20b?c=d%2Be+f":     "https://x.org/a%20b?c=d%2Be+f",
+		"https://x.org/100%?p=50%&q=%zz%":   "https://x.org/100%25?p=50%25&q=%25zz%25",
+		"https://x.org/?q=\"a\"|{b}<c>\\^`": "https://x.org/?q=%22a%22%7C%7Bb%7D%3Cc%3E%5C%5E%60",
+		"https://x.org/a\tb?c=\xe9\n":       "https://x.org/a%09b?c=%E9",
+		"https://x.org/a#top 北 100%":        "https://x.org/a#top%20%E5%8C%97%20100%25",
+		"https://x.org/a?b=c&d=[1]&e='":     "https://x.org/a?b=c&d=[1]&e='",
+		"https://x.org/?u=http://y.org/ z":  "https://x.org/?u=http://y.org/%20z",
+		"x.org/?u=http://y.org/":            "https://x.org/?u=http://y.org/",
+		"https://bücher.example/ü?ü#ü":      "https://xn--bcher-kva.example/%C3%BC?%C3%BC#%C3%BC",
+		"https://x.org/a%2Fb":               "https://x.org/a%2Fb",
 	} {
 		u, err := guard.URL(text)
 		if err != nil || u.String() != want {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -23,14 +24,45 @@ func URL(text string) (*url.URL, error) {
 	if len(text) > maxURL {
 		return nil, tools.Errorf(tools.InvalidArgs, "the URL is longer than %d bytes", maxURL)
 	}
-	if !strings.Contains(text, "://") && strings.Contains(text, ".") && !hasScheme(text) {
+	if scheme, _, ok := strings.Cut(text, "://"); (!ok || strings.ContainsAny(scheme, "/?#")) && strings.Contains(text, ".") && !hasScheme(text) {
 		text = "https://" + text
 	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(Encoded(text))
 	if err != nil {
 		return nil, tools.Errorf(tools.InvalidArgs, "this is no URL; want one such as https://example.org/page")
 	}
 	return u, check(u)
+}
+
+// Encoded writes what may not stand in path, query and fragment in percent form,
+// as browsers do it: blanks, letters beyond ASCII, and a percent sign that is the
+// beginning of no such form. What is encoded already stays.
+func Encoded(text string) string {
+	at := 0
+	if i := strings.Index(text, "://"); i >= 0 {
+		at = i + len("://")
+	}
+	if end := strings.IndexAny(text[at:], "/?#"); end >= 0 {
+		return text[:at+end] + escape(text[at+end:])
+	}
+	return text
+}
+
+func escape(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 || c == '%' && !hexPair(text[i+1:]) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func hexPair(s string) bool {
+	return len(s) >= 2 && strings.Trim(s[:2], "0123456789abcdefABCDEF") == ""
 }
 
 // hasScheme tells file:a.b and mailto:a@b.c from a.b:80/c.
@@ -45,6 +77,7 @@ func check(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return tools.Errorf(tools.Security, "%q URLs are not fetched; want http:// or https://", u.Scheme)
 	}
+	u.RawQuery = escape(u.RawQuery)
 	host, port := u.Hostname(), u.Port()
 	if host == "" {
 		return tools.Errorf(tools.InvalidArgs, "the URL names no host; want one such as https://example.org/page")
