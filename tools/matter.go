@@ -31,9 +31,14 @@ type Matters interface {
 
 // Doubter is a Tool that knows more reasons to ask a person about a call.
 type Doubter interface {
-	// Doubt says why, for the person; "" there is none. settle is called when
-	// the call was allowed, and may be nil.
-	Doubt(sc Scope, args json.RawMessage) (why string, settle func())
+	Doubt(sc Scope, args json.RawMessage) Doubt
+}
+
+// Doubt is such a reason.
+type Doubt struct {
+	Why    string // for the person; "" there is none
+	Of     string // all that it is about: when that changes it is another reason
+	Settle func() // is called when the call was allowed
 }
 
 // matter is all that rules look at.
@@ -170,11 +175,11 @@ func (c *call) subject() string {
 }
 
 // doubt asks the tool for reasons of its own.
-func (c *call) doubt() (why string, settle func()) {
+func (c *call) doubt() Doubt {
 	if d, ok := as[Doubter](c.entry.tool); ok {
 		return d.Doubt(c.scope, c.args)
 	}
-	return "", nil
+	return Doubt{}
 }
 
 type (

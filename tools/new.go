@@ -53,7 +53,7 @@ type extras struct {
 	judge    func(args json.RawMessage) error
 	mend     func(args map[string]any)
 	matter   func(sc Scope, args json.RawMessage) Matter
-	doubt    func(sc Scope, args json.RawMessage) (why string, settle func())
+	doubt    func(sc Scope, args json.RawMessage) Doubt
 }
 
 // WithSubject makes the tool a Subjecter.
@@ -74,7 +74,7 @@ func WithMatter(fn func(sc Scope, args json.RawMessage) Matter) Option {
 }
 
 // WithDoubt makes the tool a Doubter.
-func WithDoubt(fn func(sc Scope, args json.RawMessage) (why string, settle func())) Option {
+func WithDoubt(fn func(sc Scope, args json.RawMessage) Doubt) Option {
 	return func(e *extras) { e.doubt = fn }
 }
 
@@ -131,9 +131,9 @@ func (t *typed) Matter(sc Scope, args json.RawMessage) Matter {
 }
 
 // Doubt implements Doubter.
-func (t *typed) Doubt(sc Scope, args json.RawMessage) (why string, settle func()) {
+func (t *typed) Doubt(sc Scope, args json.RawMessage) Doubt {
 	if t.doubt == nil {
-		return "", nil
+		return Doubt{}
 	}
 	return t.doubt(sc, args)
 }

@@ -208,8 +208,8 @@ func (e *Executor) judged(ctx context.Context, c *call) (context.Context, error)
 	if v.action == Deny {
 		return ctx, c.denied()
 	}
-	why, settle := c.doubt()
-	if v.action != Ask && why == "" {
+	why := c.doubt()
+	if v.action != Ask && why.Why == "" {
 		return e.visiting(ctx, c, none), nil
 	}
 	if j, ok := as[Judge](c.entry.tool); ok {
@@ -217,21 +217,20 @@ func (e *Executor) judged(ctx context.Context, c *call) (context.Context, error)
 			return ctx, err
 		}
 	}
-	if err := e.ask(context.WithValue(ctx, reasonKey{}, why), c); err != nil {
+	if err := e.ask(context.WithValue(ctx, reasonKey{}, why.Why), c); err != nil {
 		return ctx, err
 	}
 	// What was asked about must be what runs: files and links may have changed
 	// while the question stood.
 	now := e.decide(c)
-	again, _ := c.doubt()
 	if now.action == Deny {
 		return ctx, c.denied()
 	}
-	if now.rule != v.rule || again != why {
+	if now.rule != v.rule || c.doubt().Of != why.Of {
 		return ctx, Errorf(Permission, "while the question about this call of %s stood, what it would do has changed, so it was not done; call it again to ask anew", c.name)
 	}
-	if settle != nil {
-		settle()
+	if why.Settle != nil {
+		why.Settle()
 	}
 	return e.visiting(ctx, c, v.rule), nil
 }

@@ -14,18 +14,22 @@ import (
 // doubt asks about a command that could run what others' words have brought into
 // the workspace and no person has accepted yet: whatever a rule of the policy
 // says, it was not made for that. Who allows the command accepts these files.
-func (s *Shell) doubt(sc tools.Scope, args json.RawMessage) (why string, settle func()) {
+func (s *Shell) doubt(sc tools.Scope, args json.RawMessage) (d tools.Doubt) {
 	index := s.deps.Fence.Origin()
 	files := index.Unaccepted()
 	var in execIn
 	if len(files) == 0 || json.Unmarshal(args, &in) != nil {
-		return "", nil
+		return d
 	}
 	_, found, err := s.guard.Look(in.Command, s.folderOr(in.WorkingDir))
 	if err == nil && onlyReads(found, files) {
-		return "", nil
+		return d
 	}
-	return unaccepted(files, sc.Lang), func() { index.Accept(files) }
+	for _, f := range files {
+		d.Of += f.Name + " " + f.Digest + "\n"
+	}
+	d.Why, d.Settle = unaccepted(files, sc.Lang), func() { index.Accept(files) }
+	return d
 }
 
 // onlyReads says whether a command can run none of these files: its programs

@@ -217,13 +217,14 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limit, errTimedOut)
 	defer cancel()
 	before := s.reads(sc, in, p)
+	mark := s.deps.Fence.Origin().Mark(chat.JoinSources(sc.Sources, before))
 	run := &running{started: time.Now()}
 	stop := s.tell(sc, run)
 	defer stop()
 	out, err := s.sandbox.Run(ctx, sandbox.Command{
 		Args: []string{s.shell, "-c", in.Command}, Env: s.environment(sc, p.dir), Dir: p.dir, Stdout: &run.stdout, Stderr: &run.stderr,
 	})
-	s.deps.Fence.Origin().Changed(run.started, chat.JoinSources(sc.Sources, before))
+	s.deps.Fence.Origin().Changed(mark)
 	res := tools.Result{Untrusted: len(before) > 0, Sources: before}
 	switch {
 	case errors.Is(err, errTimedOut):

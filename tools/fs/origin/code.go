@@ -23,6 +23,9 @@ func (x *Index) Unaccepted() (all []File) {
 			if sum = x.sumOf(name); sum == "" {
 				continue // it is no longer there
 			}
+			if sum == digest(nil) {
+				continue // it is empty
+			}
 		}
 		if !x.accepted[sum] {
 			all = append(all, File{name, sum, e.From})

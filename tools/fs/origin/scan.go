@@ -23,9 +23,6 @@ const (
 	mostHashed = 64 << 20 // bytes of a file whose content is looked at
 	// many is how many changed files in one folder are noted as the folder.
 	many = 100
-	// tick is how much earlier than the clock a file system may date a change:
-	// it takes the time of the kernel's last tick.
-	tick = 20 * time.Millisecond
 )
 
 // state tells changes of a file apart.
@@ -147,20 +144,45 @@ func (x *Index) name(at string) string {
 	return at
 }
 
-// Changed notes the files that were changed since a time, by a command that had
-// words of these sources before it.
-func (x *Index) Changed(since time.Time, from []chat.Source) {
+// Mark is what stood where before a command ran that had words of others before
+// it; nil before any other command.
+type Mark struct {
+	from []chat.Source
+	was  map[string]state
+}
+
+// Mark looks at all files before a command that has words of these sources
+// before it.
+func (x *Index) Mark(from []chat.Source) *Mark {
 	if x == nil || len(from) == 0 {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	m := &Mark{from, map[string]state{}}
+	for _, folder := range x.folders {
+		x.each(folder, func(name string, info fs.FileInfo) {
+			if s, ok := stateOf(info); ok {
+				m.was[name] = s
+			}
+		})
+	}
+	return m
+}
+
+// Changed notes the files that the command has changed.
+func (x *Index) Changed(m *Mark) {
+	if m == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	after := since.Add(-tick).UnixNano()
+	from := m.from
 	var lines []entry
 	for _, folder := range x.folders {
 		var found []string
 		complete := x.each(folder, func(name string, info fs.FileInfo) {
-			if s, ok := stateOf(info); ok && s.at >= after && !Foreign(name) {
+			if s, ok := stateOf(info); ok && s != m.was[name] && !Foreign(name) {
 				found = append(found, name)
 			}
 		})
