@@ -123,6 +123,9 @@ func (c *held) Reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.forbid(ctx); err != nil {
+		return err
+	}
 	item := session.Item{At: h.a.opt.Now(), Reset: true}
 	raw, err := session.Encode(item)
 	if err != nil {
@@ -172,6 +175,21 @@ func (c *held) Status(ctx context.Context) command.Status {
 		st.Asks = slices.Compact(slices.Sorted(slices.Values(t.doing.asks)))
 	}
 	return st
+}
+
+// Why implements command.Chat.
+func (c *held) Why(ctx context.Context) (command.Why, error) {
+	s, err := c.h.session(ctx)
+	if err != nil {
+		return command.Why{}, err
+	}
+	why := command.Why{Sources: s.Sources(-1), Summarised: s.Summarised()}
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	if t := c.h.now; t != nil {
+		why.Sources = chat.JoinSources(why.Sources, t.doing.sources)
+	}
+	return why, nil
 }
 
 // Said implements command.Chat.

@@ -21,11 +21,7 @@ const (
 
 // say adds a message to the conversation.
 func (t *turn) say(m llm.Message) {
-	it := session.Item{At: t.h.a.opt.Now(), Message: m}
-	if m.Role == llm.Assistant { // what it says may say again what it has read
-		it.Sources = t.loop.sources
-	}
-	t.said = append(t.said, it)
+	t.said = append(t.said, session.Item{At: t.h.a.opt.Now(), Message: m})
 }
 
 // send adds a message to what the record sends.
@@ -236,6 +232,9 @@ func (t *turn) commit(run context.Context, dead string) error {
 	for i := range t.said {
 		// Reasoning is wanted back only while its turn runs.
 		t.said[i].Message.Thinking = nil
+	}
+	if n := len(t.said); n > 0 { // what the turn says may say again what it has read
+		t.said[n-1].Sources = chat.JoinSources(t.said[n-1].Sources, t.loop.sources)
 	}
 	var err error
 	if t.said, r.Items, err = pack(t.said); err != nil {

@@ -132,11 +132,30 @@ func (c *checker) exec() {
 			c.bad(index("tools.exec.set_env", i), "want the name of a variable, or its beginning and an * such as MYAPP_*, got %s", c.got(index("tools.exec.set_env", i)))
 		}
 	}
+	c.network(e)
 	if e.Timeout > e.MaxTimeout {
 		c.bad("tools.exec.timeout", "want at most max_timeout (%s), got %s", short(e.MaxTimeout), short(e.Timeout))
 	}
 	if e.AllowListOnly && len(e.AllowPatterns) == 0 {
 		c.bad("tools.exec.allow_list_only", "no command could run: give allow_patterns, or set tools.exec.enabled to false")
+	}
+}
+
+// hostPattern: a name or an address, or all names below one.
+var hostPattern = regexp.MustCompile(`^((\*\.)?[\pL\pN_-]+(\.[\pL\pN_-]+)*\.?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$`)
+
+// network checks what commands have of it.
+func (c *checker) network(e Exec) {
+	for i, host := range e.Hosts {
+		if !hostPattern.MatchString(host) {
+			c.bad(index("tools.exec.hosts", i), "want a host such as example.org, or *.example.org for all below it, without scheme, port and path; got %s", c.got(index("tools.exec.hosts", i)))
+		}
+	}
+	if e.Sandbox == "off" && (e.Network == "guarded" || e.Network == "none") {
+		c.bad("tools.exec.network", "without a sandbox (tools.exec.sandbox: off) nothing holds commands back: want open, or a sandbox")
+	}
+	if len(e.Hosts) > 0 && (e.Network == "open" || e.Network == "none") {
+		c.bad("tools.exec.hosts", "only a guarded network knows hosts: want tools.exec.network: guarded, or no hosts")
 	}
 }
 

@@ -225,7 +225,11 @@ func (d *decoder) root(n *node, cfg *Config) {
 // complete fills what depends on other keys or on the environment.
 func (c *Config) complete(env func(string) (string, bool)) {
 	home, _ := env("HOME")
-	for _, p := range append(pathList(c.Tools.AllowedPaths), &c.DataDir, &c.Workspace, &c.Agent.SystemPromptFile) {
+	paths := append(pathList(c.Tools.AllowedPaths), &c.DataDir, &c.Workspace, &c.Agent.SystemPromptFile)
+	for _, s := range c.Tools.MCPServers {
+		paths = append(paths, pathList(s.Paths)...)
+	}
+	for _, p := range paths {
 		if rest, ok := strings.CutPrefix(*p, "~/"); ok && home != "" {
 			*p = filepath.Join(home, rest)
 		}

@@ -47,9 +47,17 @@ type Exec struct {
 	DenyPatterns   []string
 	AllowPatterns  []string
 	AllowListOnly  bool
-	Sandbox        string   `oneof:"auto|landlock|bwrap|off"`
-	Env            []string // names of variables that a command may see
-	SetEnv         []string // names that set_env may set beside the usual ones; a final * stands for anything
+	Sandbox        string `oneof:"auto|landlock|bwrap|off"`
+	Variables
+	Network string   `oneof:"auto|guarded|open|none"`
+	Hosts   []string // that a guarded command reaches; none: all
+	Listen  bool     // on TCP ports, although guarded
+}
+
+// Variables are names of those that commands see.
+type Variables struct {
+	Env    []string // of the bot's
+	SetEnv []string // that set_env may set beside the usual ones; a final * stands for anything
 }
 
 // WebTools is the section tools.web.
@@ -97,6 +105,8 @@ type MCPServer struct {
 	URL     string
 	Headers map[string]chat.Secret
 	Tools   []string // patterns of the server's tool names; a leading "-" removes; none = all
+	Paths   []string // what a started server reaches besides its own folder
+	Sandbox string   `oneof:"|auto|off"` // "" is auto
 	Enabled bool
 }
 
@@ -121,6 +131,8 @@ func (s *MCPServers) decode(d *decoder, n *node, key string) {
 			d.add(n, key, "want either command or url")
 		case m.URL != "" && noURL(m.URL) != "":
 			d.add(n, join(key, "url"), "want a URL with http:// or https://")
+		case m.URL != "" && len(m.Paths) > 0:
+			d.add(n, join(key, "paths"), "want none beside url: they are for servers that are started")
 		}
 		places[m.Name] = true
 		all = append(all, m)
@@ -151,7 +163,7 @@ func defaultTools() Tools {
 		ToolLimits: ToolLimits{Timeout: 30 * time.Second, NetworkTimeout: time.Minute, MaxConcurrent: 3, MaxResultChars: 16_000},
 		Fence:      Fence{RestrictToWorkspace: true, PathPolicy: "strict", Symlinks: "deny"},
 		Enabled:    []string{"*"},
-		Exec:       Exec{Enabled: true, Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxOutputChars: 10_000, Sandbox: "auto"},
+		Exec:       Exec{Enabled: true, Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxOutputChars: 10_000, Sandbox: "auto", Network: "auto"},
 		Web:        WebTools{Search: Search{MaxResults: 10}, Fetch: Fetch{Format: "markdown", MaxChars: 50_000}},
 	}
 }

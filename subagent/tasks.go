@@ -179,7 +179,7 @@ func (t *Tasks) await(ctx context.Context, sc tools.Scope, job tasks.Task) (tool
 	case state.Status == tasks.Stopped:
 		return tools.Result{}, tools.Errorf(tools.Failed, "the task %s was stopped by a person; do not go on with it unless asked", job.ID)
 	}
-	res := tools.Result{Untrusted: state.Read == nil || len(state.Read) > 0, Sources: chat.Through("task "+job.ID, state.Read)}
+	res := tools.Result{Untrusted: true, Sources: chat.Through("task "+job.ID, state.Read)}
 	if state.Read == nil { // an older version wrote it
 		res.Sources = []chat.Source{{Kind: chat.SourceTask, Name: job.Label, At: state.Noted}}
 	}

@@ -16,6 +16,7 @@ import (
 	"magpie/agent/llm"
 	"magpie/agent/model"
 	"magpie/agent/tasks"
+	"magpie/chat"
 	"magpie/tools"
 )
 
@@ -27,8 +28,8 @@ func TestWait(t *testing.T) {
 		want  tools.Result
 		err   string
 	}{
-		"a report":  {nil, tools.Result{Text: "found it", Sources: []chat.Source{}}, ""},
-		"a failure": {broken, tools.Result{Sources: []chat.Source{}}, "The task failed: the budget is used up"},
+		"a report":  {nil, tools.Result{Text: "found it", Untrusted: true, Sources: []chat.Source{}}, ""},
+		"a failure": {broken, tools.Result{Untrusted: true, Sources: []chat.Source{}}, "The task failed: the budget is used up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ func (e *Executor) label(next handler) handler {
 		if c.entry != nil && c.entry.spec.Untrusted && c.ran && (res.OK || c.entry.spec.Category == MCP) {
 			res.Untrusted = true
 		}
-		if res.Untrusted && len(res.Sources) == 0 && c.entry != nil {
+		if res.Untrusted && res.Sources == nil && c.entry != nil {
 			res.Sources = []chat.Source{{Kind: sourceKind(c.entry.spec), Name: first(c.subject(), sourceRunes), At: time.Now()}}
 		}
 		if res.Untrusted && res.Text != "" {

@@ -123,8 +123,9 @@ func leaves(v any, sofar []string, depth int) []string {
 
 // ruling is what was decided, and by which rule.
 type ruling struct {
-	action Action
-	rule   int
+	action  Action
+	rule    int
+	tainted bool // it asks for what the turn has read, and nothing else
 }
 
 // decide lets the policy look at everything that the call is about. Of several
@@ -140,13 +141,16 @@ func (e *Executor) decide(c *call) ruling {
 		for _, one := range m.main {
 			action, i := p.decide(c.scope, spec, &matter{main: []string{one}, unclear: m.unclear})
 			if severity(action) > severity(r.action) {
-				r = ruling{action, i}
+				r = ruling{action: action, rule: i}
 			}
 		}
 	}
 	open := r.action == "" || r.action == Allow && p.rules[r.rule].match == nil
-	if r.action == "" && c.scope.Tainted() && e.risky(c, m) || open && e.reachesHome(c, m) {
+	switch {
+	case open && e.reachesHome(c, m):
 		r.action = Ask
+	case r.action == "" && c.scope.Tainted() && e.risky(c, m):
+		r.action, r.tainted = Ask, true
 	}
 	return r
 }

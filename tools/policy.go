@@ -188,7 +188,7 @@ type Mender interface {
 // permit lets the policy decide.
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		ctx, err := e.judged(ctx, c)
+		ctx, allowed, err := e.judged(ctx, c)
 		if err != nil {
 			return Result{}, err
 		}
@@ -197,42 +197,48 @@ func (e *Executor) permit(next handler) handler {
 				return Result{}, Errorf(Failed, "%s was not run: it could not be noted beforehand", c.name)
 			}
 		}
+		if err := c.remember(ctx, allowed); err != nil {
+			return Result{}, fmt.Errorf("%s was not run, what was allowed before could not be forgotten: %w", c.name, err)
+		}
 		c.ran = true
 		return next(ctx, c)
 	}
 }
 
-// judged is ctx with what Visits needs, once the call may run.
-func (e *Executor) judged(ctx context.Context, c *call) (context.Context, error) {
-	v := e.decide(c)
-	if v.action == Deny {
-		return ctx, c.denied()
+// judged is ctx with what Visits needs, once the call may run; allowed says that
+// a person lets it.
+func (e *Executor) judged(ctx context.Context, c *call) (_ context.Context, allowed bool, err error) {
+	v, why := e.decide(c), c.doubt()
+	if v.action == Ask && v.tainted && why.Why == "" && c.allowedBefore(ctx) {
+		return e.visiting(ctx, c, none), true, nil
 	}
-	why := c.doubt()
-	if v.action != Ask && why.Why == "" {
-		return e.visiting(ctx, c, none), nil
+	switch {
+	case v.action == Deny:
+		return ctx, false, c.denied()
+	case v.action != Ask && why.Why == "":
+		return e.visiting(ctx, c, none), false, nil
 	}
 	if j, ok := as[Judge](c.entry.tool); ok {
 		if err := j.Judge(c.args); err != nil {
-			return ctx, err
+			return ctx, false, err
 		}
 	}
 	if err := e.ask(context.WithValue(ctx, reasonKey{}, why.Why), c); err != nil {
-		return ctx, err
+		return ctx, false, err
 	}
 	// What was asked about must be what runs: files and links may have changed
 	// while the question stood.
 	now := e.decide(c)
 	if now.action == Deny {
-		return ctx, c.denied()
+		return ctx, false, c.denied()
 	}
 	if now.rule != v.rule || c.doubt().Of != why.Of {
-		return ctx, Errorf(Permission, "while the question about this call of %s stood, what it would do has changed, so it was not done; call it again to ask anew", c.name)
+		return ctx, false, Errorf(Permission, "while the question about this call of %s stood, what it would do has changed, so it was not done; call it again to ask anew", c.name)
 	}
 	if why.Settle != nil {
 		why.Settle()
 	}
-	return e.visiting(ctx, c, v.rule), nil
+	return e.visiting(ctx, c, v.rule), true, nil
 }
 
 func (c *call) denied() error {

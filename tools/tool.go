@@ -140,7 +140,7 @@ type Result struct {
 	// of every result of a tool.
 	Untrusted bool
 	// Sources are where that text came from, if the tool can say it better than
-	// by its own name.
+	// by its own name. Empty and not nil: there is nothing of others in it.
 	Sources []chat.Source
 	// Answered is true when the call has sent the current chat its answer, so
 	// that the turn's final text need not be sent.

@@ -21,6 +21,7 @@ func table() []entry {
 		{[]string{"new", "新对话", "reset", "clear", "新会话", "重置"}, "", "begin a new conversation", "开始新对话", runNew, nil},
 		{[]string{"stop", "停止", "cancel", "停"}, "", "stop what I am doing", "停止当前任务", runStop, nil},
 		{[]string{"status", "状态"}, "", "what I am doing just now", "查看当前状态", runStatus, nil},
+		{[]string{"why", "为什么", "为何"}, "", "what I have read from outside, and why I ask", "查看我读过的外部内容和征求同意的原因", runWhy, nil},
 		{[]string{"model", "模型", "models"}, "[name]", "show or choose the model", "查看或选择模型", runModel, func(p *Ports) bool { return p.Models != nil }},
 		{[]string{"remind", "提醒", "reminder"}, "[when and what]", "remind you at a time", "到时提醒你", runRemind, func(p *Ports) bool { return p.Reminders != nil }},
 		{[]string{"reminders", "提醒列表", "alarms"}, "[remove|move|pause|resume|skip number]", "the reminders of this chat", "查看和更改提醒", runReminders, func(p *Ports) bool { return p.Reminders != nil }},

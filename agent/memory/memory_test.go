@@ -118,6 +118,8 @@ func TestSearch(t *testing.T) {
 		"Prefers short answers; answers in English at work",
 		"妹妹在杭州上大学",
 		"Reminder style: 早上九点 is best",
+		"Meets José at the Café Müller, table ＡＢ１２",
+		"lives in Thessaloniki\u0301a",
 	)
 	for _, k := range []struct {
 		name, words string
@@ -134,6 +136,12 @@ func TestSearch(t *testing.T) {
 		{"all", "杭州 大学", true, []string{"妹妹"}},
 		{"all, one is missing", "杭州 火锅", true, nil},
 		{"words beside Chinese", "is best九点", false, []string{"Reminder"}},
+		{"without accents", "jose cafe", true, []string{"Meets"}},
+		{"with accents", "JOSÉ mu\u0308ller", true, []string{"Meets"}},
+		{"wide letters", "ab12", false, []string{"Meets"}},
+		{"wide letters looked for", "Ｃａｆｅ", false, []string{"Meets"}},
+		{"accents in two letters", "thessalonikía", false, []string{"lives"}},
+		{"another character", "臺北", false, nil},
 		{"nothing to look for", " ,;！", false, nil},
 		{"nothing there", "quantum", false, nil},
 	} {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"magpie/internal/fold"
 )
 
 // Query is what to look for.
@@ -25,7 +27,7 @@ type Hit struct {
 }
 
 // Search returns the notes that fit best, the best first. Latin words are
-// found as words and as beginnings of words, whatever their case; Chinese is
+// found as words and as beginnings of words, whatever their case and accents; Chinese is
 // found wherever it stands, also two characters alone.
 func (s *Store) Search(ctx context.Context, o Owner, q Query) ([]Hit, error) {
 	entries, err := s.List(ctx, o)
@@ -59,7 +61,7 @@ func rank(entries []Entry, q Query) []Hit {
 	counts := make([][]int, len(entries))
 	found := make([]int, len(s.terms)) // notes that hold the term
 	for i, e := range entries {
-		text := strings.ToLower(e.Text)
+		text := folded(e.Text)
 		s.mean += float64(len(text)) / float64(len(entries))
 		counts[i] = make([]int, len(s.terms))
 		for j, t := range s.terms {
@@ -84,6 +86,9 @@ func rank(entries []Entry, q Query) []Hit {
 	}
 	return hits[:min(len(hits), most)]
 }
+
+// folded is a text as it is compared.
+func folded(text string) string { return strings.ToLower(fold.Plain(text)) }
 
 // weigh makes rare terms count more, as in BM25.
 func (s *search) weigh(found []int, entries int) {
@@ -144,7 +149,7 @@ func split(query string) (terms []term, groups int) {
 			terms = append(terms, t)
 		}
 	}
-	for _, run := range runs(strings.ToLower(query)) {
+	for _, run := range runs(folded(query)) {
 		if seen[run.text] {
 			continue
 		}

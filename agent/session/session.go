@@ -76,6 +76,9 @@ func (s *Session) add(id string, seq uint64, inputs []chat.Input, items []Item) 
 	}
 	t.msgs = Legalise(t.msgs)
 	t.tokens, t.bytes = Size(t.msgs), weight(t.msgs)+len(inputs)*bytesPerInput
+	for _, from := range t.sources {
+		t.bytes += bytesPerInput + len(from.Name) + len(from.Via)
+	}
 	s.turns = append(s.turns, t)
 	s.tokens += t.tokens
 	s.bytes += t.bytes

@@ -41,7 +41,7 @@ func (p *program) testMCP(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	states, err := app.TestMCP(ctx, cfg, slog.New(slog.DiscardHandler), names...)
+	states, err := app.ProbeMCP(ctx, cfg, app.Options{Version: buildVersion(), Log: slog.New(slog.DiscardHandler)}, names...)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,17 @@ func (p *program) showMCP(states []mcp.State) {
 		if s.Err != "" {
 			fmt.Fprintf(p.out, "  %s\n", s.Err)
 		}
+		for _, path := range s.Closed {
+			fmt.Fprintf(p.out, "  out of its reach: %s (tools.mcp_servers.%s.paths opens it)\n", plain(path), s.Name)
+		}
+		if s.Stray > 0 {
+			fmt.Fprintf(p.out, "  it prints to its standard output what are no messages (%d times); they are passed over\n", s.Stray)
+		}
 		for _, t := range s.Tools {
 			fmt.Fprintf(p.out, "  %s\n", t)
+		}
+		for _, t := range s.Tasks {
+			fmt.Fprintf(p.out, "  not offered, since it runs as a task only: %s\n", plain(t))
 		}
 		for _, t := range s.Skipped {
 			fmt.Fprintf(p.out, "  left out: %s\n", plain(t))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"magpie/config"
 	"magpie/tools/screenshot"
@@ -112,5 +113,15 @@ func examineMCP(ctx context.Context, cfg *config.Config, name string) (string, e
 	if !s.Connected {
 		return "", &advised{errors.New(s.Err), "correct tools.mcp_servers." + s.Name}
 	}
-	return fmt.Sprintf("%d tools", len(s.Tools)), nil
+	if len(s.Closed) > 0 {
+		return "", &advised{
+			fmt.Errorf("it runs in the sandbox, which keeps it from %s", strings.Join(s.Closed, ", ")),
+			fmt.Sprintf("name what it needs in tools.mcp_servers.%s.paths", s.Name),
+		}
+	}
+	text := fmt.Sprintf("%d tools", len(s.Tools))
+	if s.Stray > 0 {
+		text += fmt.Sprintf("; it prints to its standard output what are no messages (%d times), which are passed over", s.Stray)
+	}
+	return text, nil
 }

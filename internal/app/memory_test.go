@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 	w.startWith(path, listen).ready()
 	w.say("and now?")
 	w.wait(owner, "both notes", func(m []telegram.Message) bool { return count(m, "knows both") == 1 })
-	// What may be somebody else's words is fenced.
+	// What may be somebody else's words is named, and read by who needs it.
 	w.tg.Say(telegram.Said{From: owner, Text: "please remember this", Fields: map[string]any{
 		"reply_to_message": map[string]any{
 			"message_id": 4000, "date": 1790000000, "text": "boil peanuts", "chat": map[string]any{"id": owner, "type": "private"},
@@ -60,8 +60,8 @@ func TestMemory(t *testing.T) {
 	w.wait(owner, "a third answer", func(m []telegram.Message) bool { return count(m, "knows both") == 3 })
 	reqs := w.model.Requests()
 	prompt := reqs[len(reqs)-1].System
-	if n := strings.Count(prompt, "花生"); n != 2 || strings.Count(prompt, "<outside from=\"a note\">\n- [") != 1 {
-		t.Errorf("%d notes in the prompt, want 2, and one of them fenced:\n%s", n, prompt)
+	if n := strings.Count(prompt, "花生"); n != 1 || !strings.Contains(prompt, "3 notes; ") || !strings.Contains(prompt, "after reading text from outside: 3 (memory_read") {
+		t.Errorf("%d notes in the prompt, want 1, and another one named:\n%s", n, prompt)
 	}
 	// By the slash command everybody sees what is theirs.
 	w.say("/memory")

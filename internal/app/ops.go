@@ -148,9 +148,14 @@ func mcpList(_ context.Context, s state, _ json.RawMessage) (any, error) {
 	return s.mcp.States(), nil
 }
 
-// TestMCP connects once to the MCP servers of the configuration, or to those
-// that are named.
+// TestMCP is ProbeMCP by a program whose version does not matter.
 func TestMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names ...string) ([]mcp.State, error) {
+	return ProbeMCP(ctx, cfg, Options{Log: log}, names...)
+}
+
+// ProbeMCP connects once to the MCP servers of the configuration, or to those
+// that are named.
+func ProbeMCP(ctx context.Context, cfg *config.Config, o Options, names ...string) ([]mcp.State, error) {
 	var picked []mcp.Server
 	var known []string
 	for _, s := range mcpServers(cfg) {
@@ -166,7 +171,7 @@ func TestMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names ..
 	}
 	redact := tools.NewRedactor(unlogged(cfg, ""))
 	return mcp.New(picked, mcp.Options{
-		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Log: log, Redact: redact.Text,
+		Registry: &tools.Registry{}, Dir: cfg.MCPDir(), Wall: newWall(cfg, o.Log), Proxy: serverProxy(cfg), Version: o.Version, Log: o.Log, Redact: redact.Text,
 	}).Test(ctx), nil
 }
 

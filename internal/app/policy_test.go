@@ -79,23 +79,7 @@ func TestWrittenCodeIsAskedAbout(t *testing.T) {
 	t.Cleanup(site.Close)
 	w := newWorld(t, nil)
 	w.extra = "tools: {web: {allow_private: [127.0.0.0/8]}, policy: [{tool: exec, action: allow}]}"
-	w.model.Reply(func(r modelserver.Request) modelserver.Answer {
-		call := func(name, args string) modelserver.Answer {
-			return modelserver.Answer{Calls: []modelserver.Call{{Name: name, Args: args}}}
-		}
-		res := r.Results()
-		switch write := strings.Contains(r.LastUser(), "read and write"); {
-		case write && len(res) == 0:
-			return call("web_fetch", `{"url":"`+site.URL+`"}`)
-		case write && strings.HasPrefix(res[len(res)-1].Text, `<outside from="web_fetch">`):
-			return call("write_file", `{"path":"tools/run.sh","content":"touch ran # as the page says"}`)
-		case strings.Contains(r.LastUser(), "run it") && len(res) == 0:
-			return call("exec", `{"command":"sh tools/run.sh"}`)
-		case len(res) > 0:
-			return modelserver.Answer{Text: "outcome: " + res[len(res)-1].Text}
-		}
-		return modelserver.Echo(r)
-	})
+	w.model.Reply(readsThenWrites(site.URL))
 	outcomes := func(n int) []telegram.Message {
 		return w.wait(owner, "the outcome", func(m []telegram.Message) bool { return count(m, "outcome:") == n })
 	}
@@ -126,7 +110,7 @@ func TestWrittenCodeIsAskedAbout(t *testing.T) {
 	if _, err := w.tg.Press(owner, owner, question.ID, question.Keyboard[0][0].Data); err != nil {
 		t.Fatal(err)
 	}
-	outcomes(2)
+	questions := count(outcomes(2), "May I?") // Telegram may show one again after a kill
 	if !ran() {
 		t.Error("it did not run although it was allowed")
 	}
@@ -134,7 +118,29 @@ func TestWrittenCodeIsAskedAbout(t *testing.T) {
 	_ = b.signal(syscall.SIGKILL)
 	w.start("bot").ready()
 	w.say("run it")
-	if msgs := outcomes(3); count(msgs, "May I?") != 1 {
+	if msgs := outcomes(3); count(msgs, "May I?") != questions {
 		t.Errorf("it was asked about again: %s", texts(msgs))
+	}
+}
+
+// readsThenWrites is a model that writes a script after reading a page, and runs
+// it when it is told to.
+func readsThenWrites(site string) func(modelserver.Request) modelserver.Answer {
+	return func(r modelserver.Request) modelserver.Answer {
+		call := func(name, args string) modelserver.Answer {
+			return modelserver.Answer{Calls: []modelserver.Call{{Name: name, Args: args}}}
+		}
+		res := r.Results()
+		switch write := strings.Contains(r.LastUser(), "read and write"); {
+		case write && len(res) == 0:
+			return call("web_fetch", `{"url":"`+site+`"}`)
+		case write && strings.HasPrefix(res[len(res)-1].Text, `<outside from="web_fetch">`):
+			return call("write_file", `{"path":"tools/run.sh","content":"touch ran # as the page says"}`)
+		case strings.Contains(r.LastUser(), "run it") && len(res) == 0:
+			return call("exec", `{"command":"sh tools/run.sh"}`)
+		case len(res) > 0:
+			return modelserver.Answer{Text: "outcome: " + res[len(res)-1].Text}
+		}
+		return modelserver.Echo(r)
 	}
 }

@@ -8,10 +8,13 @@ import (
 
 	"magpie/chat"
 	"magpie/config"
+	"magpie/internal/proxy"
 	"magpie/tools"
+	"magpie/tools/egress"
 	"magpie/tools/shell"
 	"magpie/tools/shell/sandbox"
 	"magpie/tools/system"
+	"magpie/tools/web/guard"
 )
 
 // openShell prepares the tool exec; nil when the configuration wants none, or
@@ -24,26 +27,46 @@ func (t *toolbox) openShell(o *outfit) (*shell.Shell, error) {
 		t.p.log.Info("there is no shell here, so the tool exec is not offered")
 		return nil, nil
 	}
-	s, err := shell.New(shellConfig(o.cfg, secrets(o.cfg, t.p.token)), shell.Deps{Fence: o.fence, Progress: t.progress,
-		Session: func(sc tools.Scope) map[string]string { return t.overlay(o, sc).Vars }, VariablesFrom: func(sc tools.Scope) []chat.Source { return t.overlay(o, sc).From }})
+	way, err := egressProxy(o.cfg)
 	if err != nil {
 		return nil, err
 	}
-	log := t.p.log.Info
-	if s.Report().Kind == sandbox.Off {
+	s, err := shell.New(shellConfig(o.cfg, secrets(o.cfg, t.p.token)), shell.Deps{
+		Fence: o.fence, Proxy: way, Progress: t.progress,
+		Session: func(sc tools.Scope) map[string]string { return t.overlay(o, sc).Vars }, VariablesFrom: func(sc tools.Scope) []chat.Source { return t.overlay(o, sc).From },
+	})
+	if err != nil {
+		return nil, err
+	}
+	log, report := t.p.log.Info, s.Report()
+	if report.Kind == sandbox.Off || report.Network == sandbox.Open && o.cfg.Tools.Exec.Network != string(sandbox.Open) {
 		log = t.p.log.Warn
 	}
 	log("sandbox of commands", "state", s.Report().Text)
 	return s, nil
 }
 
-// unconfined says why commands run without a wall although one is wanted; ""
-// = they have one, or there are none.
+// egressProxy is how sandboxed programs reach the internet. They share what web
+// tools may reach, and the proxy that this program itself goes by.
+func egressProxy(cfg *config.Config) (*egress.Proxy, error) {
+	g, err := guard.New(&guard.Options{Allow: cfg.Tools.Web.AllowPrivate})
+	if err != nil {
+		return nil, err
+	}
+	return egress.New(egress.Options{Guard: g, Hosts: cfg.Tools.Exec.Hosts, Upstream: proxy.Environment}), nil
+}
+
+// unconfined says why commands run without a wall, or with the machine's own
+// network, although neither was chosen; "" = they do not, or there are none.
 func (o *outfit) unconfined() string {
-	if o.shell == nil || o.shell.Report().Kind != sandbox.Off || o.cfg.Tools.Exec.Sandbox == string(sandbox.Off) {
+	if o.shell == nil {
 		return ""
 	}
-	return o.shell.Report().Text
+	e, report := o.cfg.Tools.Exec, o.shell.Report()
+	if report.Kind == sandbox.Off && e.Sandbox != string(sandbox.Off) || report.Network == sandbox.Open && report.Kind != sandbox.Off && e.Network != string(sandbox.Open) {
+		return report.Text
+	}
+	return ""
 }
 
 // overlayWait bounds the look for what a chat has set for its commands.
@@ -71,6 +94,7 @@ func shellConfig(cfg *config.Config, secrets []chat.Secret) shell.Config {
 		Limits:  shell.Limits{Timeout: e.Timeout, MaxTimeout: e.MaxTimeout, MaxOutput: e.MaxOutputChars},
 		Rules:   shell.Rules{Deny: e.DenyPatterns, Allow: e.AllowPatterns, AllowOnly: e.AllowListOnly, Anywhere: !cfg.Tools.RestrictToWorkspace},
 		Sandbox: sandbox.Kind(e.Sandbox), Env: e.Env, Secrets: secrets,
+		Network: sandbox.Network(e.Network), Listen: e.Listen,
 	}
 }
 

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -29,6 +32,7 @@ import (
 	"magpie/tools/mcp"
 	"magpie/tools/say"
 	"magpie/tools/shell"
+	"magpie/tools/shell/sandbox"
 	"magpie/tools/system"
 	"magpie/tools/web/guard"
 )
@@ -59,6 +63,7 @@ type bell struct {
 type wear struct {
 	remote *tools.Registry // the tools of MCP servers, the same under all
 	latest *outfit
+	wall   func() *sandbox.Sandbox // of what is started beside commands
 	// fences are closed at the end only: a turn may still use an old one.
 	fences []*fence.Fence
 	origin *origin.Index // of files that hold words from outside
@@ -77,7 +82,7 @@ type outfit struct {
 
 // openTools opens the workspace and registers the tools.
 func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
-	t = &toolbox{p: p, board: tasks.NewBoard(p.bus.Table("tasks"), nil), redact: p.redact, wear: wear{remote: &tools.Registry{}}}
+	t = &toolbox{p: p, board: tasks.NewBoard(p.bus.Table("tasks"), nil), redact: p.redact, wear: wear{remote: &tools.Registry{}, wall: newWall(p.cfg, p.log)}}
 	t.buttons = buttons.New(p.bus.Table("buttons"), &buttons.Options{Actions: map[string]buttons.Action{
 		approval.ActionName: func(ctx context.Context, pressed buttons.Pressed) (buttons.Result, error) {
 			return t.desk.Action(ctx, pressed)
@@ -110,10 +115,10 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 		return t, err
 	}
 	t.memory = memory.New(p.bus.Table("memory"), nil)
-	t.mcp = p.newMCP(t.wear.remote, t.redact)
 	if t.wear.latest, err = t.equip(p.cfg); err != nil {
 		return t, err
 	}
+	t.mcp = t.newMCP(t.wear.latest.fence)
 	t.exec = tools.NewExecutor(t.wear.latest.reg, t.wear.latest.opts)
 	return t, nil
 }
@@ -163,6 +168,7 @@ func (t *toolbox) register(o *outfit) (err error) {
 	if err != nil {
 		return err
 	}
+	web.Wall = t.wear.wall
 	commands := o.cfg.Tools.Exec
 	o.env = system.NewEnv(t.p.bus.Table("env"), commands.Env).For(nil, commands.SetEnv)
 	if o.shell, err = t.openShell(o); err != nil {
@@ -218,10 +224,24 @@ func names(f *fence.Fence) func(string) []string {
 }
 
 // newMCP makes the connections to MCP servers; they are made when it runs.
-func (p *program) newMCP(reg *tools.Registry, redact *tools.Redactor) *mcp.Manager {
-	return mcp.New(mcpServers(p.cfg), mcp.Options{
-		Registry: reg, Media: store{p.files()}, Dir: p.cfg.MCPDir(), Version: p.opts.Version, Log: p.log, Redact: redact.Text,
+func (t *toolbox) newMCP(f *fence.Fence) *mcp.Manager {
+	return mcp.New(mcpServers(t.p.cfg), mcp.Options{
+		Registry: t.wear.remote, Media: store{t.p.files()}, Save: saver(f), Dir: t.p.cfg.MCPDir(), Wall: t.wear.wall, Proxy: serverProxy(t.p.cfg),
+		Version: t.p.opts.Version, Log: t.p.log, Redact: t.redact.Text,
 	})
+}
+
+// saver puts files of MCP servers where what comes from outside stands.
+func saver(f *fence.Fence) func(name string, data []byte) (string, error) {
+	return func(name string, data []byte) (string, error) {
+		ext := path.Ext(name)
+		name = path.Join("downloads", strings.TrimSuffix(name, ext)+"-"+strings.ToLower(rand.Text()[:4])+ext)
+		_, err := f.Write(name, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+		return name, err
+	}
 }
 
 func mcpServers(cfg *config.Config) []mcp.Server {
@@ -230,6 +250,7 @@ func mcpServers(cfg *config.Config) []mcp.Server {
 		if s.Enabled {
 			all = append(all, mcp.Server{
 				Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, Tools: s.Tools,
+				Paths: s.Paths, Bare: s.Sandbox == string(sandbox.Off),
 			})
 		}
 	}
@@ -356,7 +377,7 @@ func (t *toolbox) shown(d chat.Delivery) []command.Tool {
 func (t *toolbox) mcpShown() []command.MCPServer {
 	var all []command.MCPServer
 	for _, s := range t.mcp.States() {
-		all = append(all, command.MCPServer{Name: s.Name, Connected: s.Connected, Tools: len(s.Tools), Trouble: s.Err})
+		all = append(all, command.MCPServer{Name: s.Name, Connected: s.Connected, Tools: len(s.Tools), Trouble: s.Err, Stray: s.Stray, Closed: s.Closed})
 	}
 	return all
 }

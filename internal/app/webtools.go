@@ -30,7 +30,7 @@ func webOptions(c config.WebTools) (*web.Options, error) {
 // screen is what takes pictures on this machine.
 func (t *toolbox) screen(o *outfit, g *guard.Guard) *screenshot.Options {
 	return &screenshot.Options{
-		Files: o.fence, Media: t.p.files(), Guard: g,
+		Files: o.fence, Media: t.p.files(), Guard: g, Wall: t.wear.wall,
 		Chrome: screenshot.Chrome(o.cfg.Tools.Screenshot.Chrome), Desktop: screenshot.Desktop(os.LookupEnv),
 	}
 }

@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
+	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/fold", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
 	all = append(all, channelRows()...)
 	all = append(all, agentRows()...)
 	return append(all, programRows()...)
@@ -54,19 +54,20 @@ func agentRows() []row {
 		{"agent/llm/offline", []string{"chat", "agent/llm", "cron/intent"}},
 		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
-		{"agent/memory", []string{"chat", "internal/kv"}},
+		{"agent/memory", []string{"chat", "internal/fold", "internal/kv"}},
 		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "internal/near", "cron/when"}},
 		{"subagent", []string{"chat", "agent/...", "tools"}},
 
 		{"tools", []string{"chat", "internal/kv", "internal/near"}},
 		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv", "internal/proxy"}},
-		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
+		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/fold", "internal/kv"}},
 		{"tools/shell/...", []string{"chat", "tools", "tools/shell/..."}},
-		{"tools/shell", []string{"chat", "tools", "tools/fs/...", "tools/shell/..."}},
+		{"tools/shell", []string{"chat", "tools", "tools/egress", "tools/fs/...", "tools/shell/..."}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
-		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "internal/proxy"}},
-		{"tools/mcp", []string{"chat", "tools", "tools/web/guard", "media", "internal/proxy"}},
-		{"tools/screenshot", []string{"chat", "tools", "tools/web/guard", "tools/fs/fence", "media"}},
+		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "tools/shell/sandbox", "internal/proxy"}},
+		{"tools/egress", []string{"chat", "tools", "tools/web/guard", "internal/proxy"}},
+		{"tools/mcp", []string{"chat", "tools", "tools/egress", "tools/shell/sandbox", "tools/web/guard", "media", "internal/proxy"}},
+		{"tools/screenshot", []string{"chat", "tools", "tools/shell/sandbox", "tools/web/guard", "tools/fs/fence", "media"}},
 		{"tools/tooltest", []string{"chat", "tools", "internal/kv"}},
 		{"tools/remind", []string{"chat", "tools", "cron", "cron/desk", "cron/intent", "cron/when", "internal/kv"}},
 		{"tools/all", []string{"chat", "tools", "tools/...", "media", "cron", "cron/desk", "agent/memory", "internal/kv"}},

@@ -46,6 +46,7 @@ func JSONParse() tools.Tool {
 	s := spec("json_parse", jsonParseText, "text", map[string]string{"json": "text", "data": "text", "input": "text", "json_string": "text"})
 	return tools.New(s, func(_ context.Context, _ tools.Scope, in textIn) (tools.Result, error) {
 		var out bytes.Buffer
+		in.Text = strings.TrimPrefix(in.Text, "\uFEFF") // of a file that begins with a byte order mark
 		if err := check(in.Text); err != nil {
 			return tools.Result{}, err
 		}

@@ -36,6 +36,8 @@ func TestTools(t *testing.T) {
 		{"json_parse", `{"text":"12345678901234567890"}`, "12345678901234567890", ""},
 		{"json_parse", `{"text":"{\n \"a\": 1,\n}"}`, "line 3, column 1", tools.InvalidArgs},
 		{"json_parse", `{"text":"{\"喜\": x}"}`, "line 1, column 7", tools.InvalidArgs},
+		{"json_parse", `{"text":"\ufeff{\"a\":1}"}`, "{\n  \"a\": 1\n}", ""},
+		{"json_parse", `{"text":"\ufeff"}`, "is empty", tools.InvalidArgs},
 		{"json_parse", `{"text":"[1,2"}`, "ends too early", tools.InvalidArgs},
 		{"json_parse", `{"text":"1 2"}`, "more after the JSON value", tools.InvalidArgs},
 		{"json_parse", `{"text":"  "}`, "is empty", tools.InvalidArgs},

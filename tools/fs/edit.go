@@ -73,7 +73,7 @@ func (e Editor) edit(ctx context.Context, in editIn, from []chat.Source) (string
 	if err != nil {
 		return "", err
 	}
-	text, err := in.apply(e.Fence.Name(in.Path), old)
+	text, n, err := in.apply(e.Fence.Name(in.Path), old)
 	if err != nil {
 		return "", err
 	}
@@ -86,8 +86,16 @@ func (e Editor) edit(ctx context.Context, in editIn, from []chat.Source) (string
 	if err := e.put(in.Path, []byte(text), from); err != nil {
 		return "", err
 	}
-	name := e.Fence.Name(in.Path)
-	return "edited " + name + "\n" + udiff.Unified(name, name, old, text), nil
+	name := fence.Shown(e.Fence.Name(in.Path))
+	times := ""
+	switch {
+	case !in.ReplaceAll || in.Diff != "":
+	case n == 1:
+		times = ": replaced once"
+	default:
+		times = fmt.Sprintf(": replaced %d times", n)
+	}
+	return "edited " + name + times + "\n" + udiff.Unified(name, name, old, text), nil
 }
 
 // text reads a file that can be edited: text, and not too large.
@@ -113,33 +121,33 @@ func (e Editor) text(ctx context.Context, name string) (string, error) {
 	return string(raw), nil
 }
 
-// apply makes the new text of the old one of that file.
-func (in editIn) apply(name, old string) (string, error) {
+// apply makes the new text of the old one of that file, and counts the places.
+func (in editIn) apply(name, old string) (text string, n int, err error) {
 	switch {
 	case in.Diff != "" && (in.OldText != "" || in.NewText != nil && *in.NewText != ""):
-		return "", tools.Errorf(tools.InvalidArgs, "give either diff, or old_text and new_text")
+		return "", 0, tools.Errorf(tools.InvalidArgs, "give either diff, or old_text and new_text")
 	case in.Diff != "":
-		text, err := patch.Apply(name, old, in.Diff)
+		text, err = patch.Apply(name, old, in.Diff)
 		if err != nil {
-			return "", tools.Errorf(tools.InvalidArgs, "the diff does not apply: %w", err)
+			return "", 0, tools.Errorf(tools.InvalidArgs, "the diff does not apply: %w", err)
 		}
-		return text, nil
+		return text, 1, nil
 	case in.OldText == "":
-		return "", tools.Errorf(tools.InvalidArgs, "old_text is empty; want the text to replace, or a diff; write_file writes a whole file")
+		return "", 0, tools.Errorf(tools.InvalidArgs, "old_text is empty; want the text to replace, or a diff; write_file writes a whole file")
 	case in.NewText == nil: // a call that was cut off must not delete
-		return "", tools.Errorf(tools.InvalidArgs, "new_text is missing; want what is to stand there instead, an empty text to delete it")
+		return "", 0, tools.Errorf(tools.InvalidArgs, "new_text is missing; want what is to stand there instead, an empty text to delete it")
 	}
 	find, with := in.OldText, *in.NewText
 	if !strings.Contains(old, find) && strings.Contains(old, "\r\n") && !strings.Contains(find, "\r") {
 		find, with = strings.ReplaceAll(find, "\n", "\r\n"), strings.ReplaceAll(with, "\n", "\r\n")
 	}
-	switch n := strings.Count(old, find); {
+	switch n = strings.Count(old, find); {
 	case n == 0:
-		return "", notThere(old, in.OldText)
+		return "", 0, notThere(old, in.OldText)
 	case n > 1 && !in.ReplaceAll:
-		return "", tools.Errorf(tools.InvalidArgs, "old_text stands there %d times (%s); give more of the text around it, or replace_all", n, places(old, find))
+		return "", 0, tools.Errorf(tools.InvalidArgs, "old_text stands there %d times (%s); give more of the text around it, or replace_all", n, places(old, find))
 	}
-	return strings.ReplaceAll(old, find, with), nil
+	return strings.ReplaceAll(old, find, with), n, nil
 }
 
 // places names the lines of the first hits.

@@ -69,7 +69,7 @@ func nearNames(ctx context.Context, f *fence.Fence, name string, err error) erro
 	names, _ := dir.Readdirnames(maxDirEntries) // those read before an error are good
 	near := tools.Nearest(path.Base(name), names)
 	for i := range near {
-		near[i] = path.Join(parent, near[i])
+		near[i] = fence.Shown(path.Join(parent, near[i]))
 	}
 	near = slices.DeleteFunc(near, func(n string) bool { return tools.Visited(ctx, f.Name(n), f.Names(n)...) != nil })
 	if len(near) == 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"magpie/tools"
 	"magpie/tools/fs/fence"
@@ -55,15 +56,16 @@ func listText(ctx context.Context, f *fence.Fence, in listIn) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d folders, %d files\n", f.Name(in.Path), l.folders, l.files)
+	fmt.Fprintf(&b, "%s: %d folders, %d files\n", fence.Shown(f.Name(in.Path)), l.folders, l.files)
 	for _, e := range l.entries {
+		name := fence.Shown(e.path)
 		switch e.kind {
 		case "dir":
-			fmt.Fprintf(&b, "📁 %s/%s\n", e.path, e.note)
+			fmt.Fprintf(&b, "📁 %s/%s\n", name, e.note)
 		case "link":
-			fmt.Fprintf(&b, "🔗 %s (link)\n", e.path)
+			fmt.Fprintf(&b, "🔗 %s (link)\n", name)
 		default:
-			fmt.Fprintf(&b, "📄 %s  %s\n", e.path, size(e.size))
+			fmt.Fprintf(&b, "📄 %s  %s\n", name, size(e.size))
 		}
 	}
 	if l.left > 0 {
@@ -95,13 +97,22 @@ func listJSON(ctx context.Context, f *fence.Fence, sc tools.Scope, in listIn) (s
 		Total     int          `json:"total"`
 		Truncated bool         `json:"truncated"`
 		LeftOut   string       `json:"left_out,omitempty"` // by the policy
-	}{f.Name(in.Path), []listedFile{}, l.folders + l.files, l.left > 0 || l.stopped, strings.TrimSpace(l.said())}
+	}{inJSON(f.Name(in.Path)), []listedFile{}, l.folders + l.files, l.left > 0 || l.stopped, strings.TrimSpace(l.said())}
 	for _, e := range l.entries {
-		out.Files = append(out.Files, listedFile{e.path, e.kind, e.size, e.modified.In(sc.Zone).Format(time.RFC3339)})
+		out.Files = append(out.Files, listedFile{inJSON(e.path), e.kind, e.size, e.modified.In(sc.Zone).Format(time.RFC3339)})
 	}
 	raw, err := json.Marshal(out)
 	if err != nil {
 		return "", fmt.Errorf("write list as JSON: %w", err)
 	}
 	return string(raw), nil
+}
+
+// inJSON is a path as a JSON text has it: what JSON itself escapes stays, so that
+// the value is the name.
+func inJSON(name string) string {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e && fence.Shown(string(r)) != string(r) }) {
+		return name
+	}
+	return fence.Shown(name)
 }

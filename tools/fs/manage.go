@@ -61,7 +61,7 @@ func (e Editor) remove(ctx context.Context, name string) (string, error) {
 	if err := e.drop(name, old); err != nil {
 		return "", err
 	}
-	return "deleted " + e.Fence.Name(name) + note, nil
+	return "deleted " + fence.Shown(e.Fence.Name(name)) + note, nil
 }
 
 type moveIn struct {
@@ -83,7 +83,7 @@ func (e Editor) MoveFile() tools.Tool {
 		if err := e.Fence.Origin().Moved(from, to); err != nil {
 			return tools.Result{}, err
 		}
-		return tools.Result{Text: fmt.Sprintf("moved %s to %s", e.Fence.Name(in.From), e.Fence.Name(in.To))}, nil
+		return tools.Result{Text: fmt.Sprintf("moved %s to %s", fence.Shown(e.Fence.Name(in.From)), fence.Shown(e.Fence.Name(in.To)))}, nil
 	}, tools.WithMatter(e.moves))
 }
 
@@ -133,7 +133,7 @@ func FileInfo(f *fence.Fence) tools.Tool {
 }
 
 func inspect(f *fence.Fence, sc tools.Scope, name string) (fileInfo, error) {
-	out := fileInfo{Path: f.Name(name)}
+	out := fileInfo{Path: inJSON(f.Name(name))}
 	file, err := f.Open(name)
 	if isKind(err, tools.NotFound) {
 		return out, nil

@@ -189,7 +189,7 @@ func (p *page) add(line string) int {
 func (p *page) render(in readIn, want span, encoding string) string {
 	var b strings.Builder
 	last := want.first + len(p.lines) - 1
-	fmt.Fprintf(&b, "File: %s\nLanguage: %s\n", in.Path, language(path.Base(in.Path)))
+	fmt.Fprintf(&b, "File: %s\nLanguage: %s\n", fence.Shown(in.Path), language(path.Base(in.Path)))
 	if encoding != "utf-8" {
 		fmt.Fprintf(&b, "Encoding: %s\n", encoding)
 	}

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
@@ -30,7 +29,7 @@ type searchIn struct {
 	Type     string `json:"type,omitempty" jsonschema:"What to find." rule:"enum=file|dir|all,default=file"`
 	MaxDepth int    `json:"max_depth,omitempty" jsonschema:"How deep to look: 0 is the folder itself, -1 everything." rule:"min=-1,max=64,default=-1"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"How many results to show." rule:"min=1,max=100,default=20"`
-	Content  string `json:"content,omitempty" jsonschema:"Only files that hold this text; the lines with it are shown. Upper and lower case count only if it has an upper-case letter."`
+	Content  string `json:"content,omitempty" jsonschema:"Only files that hold this text; the lines with it are shown. Upper and lower case count only if it has an upper-case letter, accents only if it has one."`
 }
 
 // FileSearch makes file_search.
@@ -88,7 +87,7 @@ func search(ctx context.Context, f *fence.Fence, in searchIn) (tools.Result, err
 }
 
 func (s *finder) report() string {
-	where := s.fence.Name(s.in.Path)
+	where := fence.Shown(s.fence.Name(s.in.Path))
 	if s.found == 0 {
 		text := fmt.Sprintf("nothing found in %s (%d entries looked at)", where, s.walked)
 		if s.stopped != "" {
@@ -175,7 +174,7 @@ func (s *finder) take(dir *fence.Folder, e entry) error {
 	if e.kind == "dir" {
 		name += "/"
 	}
-	s.out.WriteString(name + "\n")
+	s.out.WriteString(fence.Shown(name) + "\n")
 	for _, h := range hits {
 		s.out.WriteString("  " + h + "\n")
 	}
@@ -193,7 +192,7 @@ func (s *finder) hits(dir *fence.Folder, e entry) []string {
 		return nil
 	}
 	defer file.Close()
-	hits := s.grep.lines(io.LimitReader(file, maxGrepBytes))
+	hits := s.grep.lines(file)
 	if len(hits) > 0 {
 		s.from = chat.JoinSources(s.from, s.fence.Origin().Of(path.Join(s.base, e.path), file))
 	}

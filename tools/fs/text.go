@@ -7,14 +7,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
-	"golang.org/x/text/encoding/unicode"
+
+	"magpie/tools/fs/charset"
 )
 
 // sniffed is how much of a file decides what it is.
@@ -38,52 +34,44 @@ func decoder(file *os.File, name, want string) (content, error) {
 	head = head[:n]
 	whole := io.MultiReader(bytes.NewReader(head), file)
 	if want != "" {
-		enc, err := encodingOf(want)
-		if err != nil {
-			return content{}, err
+		enc := charset.Named(want)
+		if enc == nil {
+			return content{}, unknownEncoding(want, charset.Names)
 		}
 		return content{reader: enc.NewDecoder().Reader(whole), encoding: strings.ToLower(want)}, nil
 	}
+	names, binary := written(head)
 	switch {
-	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		return content{reader: unicode.UTF8BOM.NewDecoder().Reader(whole), encoding: "utf-8 with byte order mark"}, nil
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return content{reader: utf16(unicode.BigEndian).NewDecoder().Reader(whole), encoding: "utf-16"}, nil
-	case bytes.IndexByte(head, 0) >= 0:
-		return content{binary: binary(file, name, head)}, nil
-	case validStart(head): // before the sniffing of types, which takes "BMW …" for a picture
+	case binary:
+		return content{binary: binaryText(file, name, head)}, nil
+	case names == nil:
 		return content{reader: whole, encoding: "utf-8"}, nil
+	}
+	if enc, marked := charset.Marked(head); enc != nil {
+		return content{reader: enc.NewDecoder().Reader(whole), encoding: marked}, nil
+	}
+	return content{reader: charset.Named(names[0]).NewDecoder().Reader(whole), encoding: names[0] + " (guessed; give encoding if it is another)"}, nil
+}
+
+// written tells by the beginning of a file in what it may be written, the
+// likeliest first; none is UTF-8.
+func written(head []byte) (encodings []string, binary bool) {
+	if enc, _ := charset.Marked(head); enc != nil {
+		if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+			return []string{"utf-8"}, false
+		}
+		return []string{"utf-16"}, false
+	}
+	switch {
+	case bytes.IndexByte(head, 0) >= 0:
+		return nil, true
+	case charset.IsUTF8(head): // before the sniffing of types, which takes "BMW …" for a picture
+		return nil, false
 	case !isText(head):
-		return content{binary: binary(file, name, head)}, nil
-	case decodes(simplifiedchinese.GB18030, head):
-		return content{reader: simplifiedchinese.GB18030.NewDecoder().Reader(whole), encoding: "gbk (guessed; give encoding if it is another)"}, nil
+		return nil, true
 	}
-	return content{reader: whole, encoding: "unknown; bytes that are no UTF-8 are shown as \uFFFD, give encoding if you know it"}, nil
+	return charset.Candidates(head), false
 }
-
-func encodingOf(name string) (encoding.Encoding, error) {
-	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name)) {
-	case "utf8":
-		return unicode.UTF8BOM, nil
-	case "utf16":
-		return utf16(unicode.BigEndian), nil
-	case "utf16le":
-		return utf16(unicode.LittleEndian), nil
-	case "utf16be":
-		return utf16(unicode.BigEndian), nil
-	case "gbk", "gb2312":
-		return simplifiedchinese.GBK, nil
-	case "gb18030":
-		return simplifiedchinese.GB18030, nil
-	case "big5":
-		return traditionalchinese.Big5, nil
-	case "latin1", "iso88591":
-		return charmap.ISO8859_1, nil
-	}
-	return nil, unknownEncoding(name, "utf-8, utf-16, utf-16le, utf-16be, gbk, gb18030, big5 or latin1")
-}
-
-func utf16(order unicode.Endianness) encoding.Encoding { return unicode.UTF16(order, unicode.UseBOM) }
 
 // isText says whether the sniffed type is text of some kind.
 func isText(head []byte) bool {
@@ -93,27 +81,6 @@ func isText(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// validStart says whether the bytes are UTF-8 but for a rune cut at the end.
-func validStart(head []byte) bool {
-	for cut := range min(utf8.UTFMax, len(head)+1) {
-		if utf8.Valid(head[:len(head)-cut]) {
-			return true
-		}
-	}
-	return false
-}
-
-// decodes says whether the bytes mean something in an encoding, but for a
-// character cut at the end.
-func decodes(enc encoding.Encoding, head []byte) bool {
-	out, err := enc.NewDecoder().Bytes(head)
-	if err != nil {
-		return false
-	}
-	wrong := bytes.Count(out, []byte("\uFFFD"))
-	return wrong == 0 || wrong == 1 && bytes.HasSuffix(out, []byte("\uFFFD"))
 }
 
 // sniff tells the MIME type of a file by how it begins.
@@ -126,7 +93,7 @@ func sniff(file *os.File) (string, error) {
 	return mimetype.Detect(head[:n]).String(), nil
 }
 
-func binary(file *os.File, name string, head []byte) string {
+func binaryText(file *os.File, name string, head []byte) string {
 	bytesOf := int64(len(head))
 	if info, err := file.Stat(); err == nil {
 		bytesOf = info.Size()

@@ -10,6 +10,7 @@ import (
 
 	"magpie/chat"
 	"magpie/tools"
+	"magpie/tools/fs/fence"
 	"magpie/tools/fs/undo"
 )
 
@@ -35,13 +36,14 @@ func (e Editor) UndoEdit() tools.Tool {
 
 func (e Editor) undo(sc tools.Scope, in undoIn) (string, error) {
 	name := e.Fence.Name(in.Path)
+	shown := fence.Shown(name)
 	current, exists, err := e.current(in.Path)
 	if err != nil {
 		return "", err
 	}
 	if in.Clear {
 		n, err := e.Undo.Clear(name)
-		return fmt.Sprintf("forgot %d edits of %s", n, name), err
+		return fmt.Sprintf("forgot %d edits of %s", n, shown), err
 	}
 	did := ""
 	var left int
@@ -51,16 +53,16 @@ func (e Editor) undo(sc tools.Scope, in undoIn) (string, error) {
 			case exists == s.Existed && (!exists || undo.Sum(current) == undo.Sum(s.Before)) && sumOf(current, exists) != s.After:
 				return nil // the program ended before this edit was made
 			case sumOf(current, exists) != s.After:
-				return tools.Errorf(tools.Failed, "%s was changed by something else since that edit, which an undo would wipe out; read it and edit it, or forget the edits with clear", name)
+				return tools.Errorf(tools.Failed, "%s was changed by something else since that edit, which an undo would wipe out; read it and edit it, or forget the edits with clear", shown)
 			case s.Existed:
-				did = fmt.Sprintf("%s is back to %d bytes, %d lines", name, len(s.Before), countLines(string(s.Before)))
+				did = fmt.Sprintf("%s is back to %d bytes, %d lines", shown, len(s.Before), countLines(string(s.Before)))
 				return e.put(in.Path, s.Before, chat.JoinSources(sc.Sources, e.before(in.Path, s.Before)))
 			}
-			did = name + " is removed: the edit had made it"
+			did = shown + " is removed: the edit had made it"
 			return e.drop(in.Path, current)
 		})
 		if errors.Is(err, undo.ErrNothing) {
-			return "", tools.Errorf(tools.NotFound, "there is no edit of %s to undo", name)
+			return "", tools.Errorf(tools.NotFound, "there is no edit of %s to undo", shown)
 		}
 		if err != nil {
 			return "", err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"magpie/internal/fold"
 	"magpie/tools"
 	"magpie/tools/fs/fence"
 )
@@ -184,7 +185,8 @@ func (l *listing) add(e entry) {
 }
 
 // glob makes the test of a pattern: *, ?, [a-z], {one,other}, and ** for any
-// folders. Without a slash it is matched on the name alone.
+// folders. Without a slash it is matched on the name alone. Accents and wide
+// letters count if the pattern has some.
 func glob(pattern string) (func(rel string) bool, error) {
 	pattern = strings.TrimPrefix(pattern, "./")
 	if pattern == "" {
@@ -194,10 +196,13 @@ func glob(pattern string) (func(rel string) bool, error) {
 		return nil, tools.Errorf(tools.InvalidArgs, "the pattern %q is broken; want something like *.md or docs/**/*.txt", pattern)
 	}
 	onName := !strings.Contains(pattern, "/")
+	plain := fold.Plain(pattern)
 	return func(rel string) bool {
 		if onName {
 			rel = path.Base(rel)
 		}
-		return doublestar.MatchUnvalidated(pattern, rel)
+		return doublestar.MatchUnvalidated(pattern, rel) ||
+			doublestar.MatchUnvalidated(fold.Same(pattern), fold.Same(rel)) ||
+			plain == pattern && doublestar.MatchUnvalidated(pattern, fold.Plain(rel))
 	}, nil
 }

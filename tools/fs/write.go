@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"magpie/tools"
+	"magpie/tools/fs/fence"
 )
 
 //go:embed write_file.md
@@ -46,7 +47,7 @@ func (e Editor) WriteFile() tools.Tool {
 		if exists {
 			did = "overwritten"
 		}
-		return tools.Result{Text: fmt.Sprintf("%s %s: %d bytes, %d lines%s", did, e.Fence.Name(in.Path), len(text), countLines(text), note)}, nil
+		return tools.Result{Text: fmt.Sprintf("%s %s: %d bytes, %d lines%s", did, fence.Shown(e.Fence.Name(in.Path)), len(text), countLines(text), note)}, nil
 	}, tools.WithSubject(e.Fence.Name))
 }
 

@@ -19,52 +19,44 @@ import (
 )
 
 const (
-	exitWait = 2 * time.Second // for a started server to end: each of asking, telling and killing
-	maxStray = 16 << 10        // bytes of one line of the error output that are looked at
-	logRunes = 1000            // of such a line are logged
-	sayRunes = 200             // of such a line stand in an error
-	sayLines = 10              // lines of it stand in an error
+	serverCPU = 365 * 24 * time.Hour // of processor time: a server runs as long as the bot
+	exitWait  = 2 * time.Second      // for a started server to end: each of asking, telling and killing
+	maxStray  = 16 << 10             // bytes of one line of the error output that are looked at
+	logRunes  = 1000                 // of such a line are logged
+	sayRunes  = 200                  // of such a line stand in an error
+	sayLines  = 10                   // lines of it stand in an error
 )
 
 // child is a started server. It is in a process group that is killed as a
 // whole: npx and shells start children.
 type child struct {
-	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   io.ReadCloser
 	stray io.ReadCloser // its error output
 	heard chan struct{} // closed when that has ended
 	last  tail          // of it
-	life  *lifeline     // nil: there is none
+
+	wait func() (how string) // until the server has ended
+	tell func()              // it that it is to end
+	kill func()              // it and all that it has started
 }
 
 // launch starts the server.
 func (s *server) launch() (c *child, err error) {
-	c = &child{cmd: exec.Command(s.cfg.Command, s.cfg.Args...), heard: make(chan struct{})}
-	if c.cmd.Err != nil { // there is no such program
-		return nil, c.cmd.Err
+	cmd := exec.Command(s.cfg.Command, s.cfg.Args...)
+	if cmd.Err != nil { // there is no such program
+		return nil, cmd.Err
 	}
-	if c.cmd.Dir, err = s.folder(); err != nil {
+	if cmd.Dir, err = s.folder(); err != nil {
 		return nil, err
 	}
-	c.cmd.Env = s.environment()
-	var errs [3]error
-	c.in, errs[0] = c.cmd.StdinPipe()
-	c.out, errs[1] = c.cmd.StdoutPipe()
-	c.stray, errs[2] = c.cmd.StderrPipe()
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, err
-	}
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if c.life, err = newLifeline(); err != nil {
-		s.opt.Log.Debug("mcp server may outlive a bot that is killed", "err", err)
+	c = &child{heard: make(chan struct{})}
+	if wall := s.wall(); wall != nil {
+		err = s.startWalled(c, wall, cmd)
 	} else {
-		c.cmd.SysProcAttr.Pgid = c.life.cmd.Process.Pid
+		err = s.startBare(c, cmd)
 	}
-	if err := c.cmd.Start(); err != nil {
-		if c.life != nil {
-			c.life.cut()
-		}
+	if err != nil {
 		return nil, err
 	}
 	go func() {
@@ -72,6 +64,44 @@ func (s *server) launch() (c *child, err error) {
 		s.listen(c)
 	}()
 	return c, nil
+}
+
+// startBare starts the server with all rights of the bot's user.
+func (s *server) startBare(c *child, cmd *exec.Cmd) (err error) {
+	cmd.Env = s.environment("HOME", "TMPDIR")
+	var errs [3]error
+	c.in, errs[0] = cmd.StdinPipe()
+	c.out, errs[1] = cmd.StdoutPipe()
+	c.stray, errs[2] = cmd.StderrPipe()
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	life, err := newLifeline()
+	if err != nil {
+		s.opt.Log.Debug("mcp server may outlive a bot that is killed", "err", err)
+	} else {
+		cmd.SysProcAttr.Pgid = life.cmd.Process.Pid
+	}
+	c.kill = func() {
+		if life != nil {
+			life.cut()
+			return
+		}
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // gone already, most of the time
+	}
+	if err := cmd.Start(); err != nil {
+		if life != nil {
+			life.cut()
+		}
+		return err
+	}
+	c.tell = func() { _ = cmd.Process.Signal(syscall.SIGTERM) }
+	c.wait = func() string {
+		state, _ := cmd.Process.Wait() // not Cmd.Wait, which would close what is still read
+		return state.String()
+	}
+	return nil
 }
 
 // folder makes the server's working folder. It is not the workspace: npx, node
@@ -123,10 +153,11 @@ func makeFolder(dir string) error {
 	return nil
 }
 
-// environment is what a started server sees: never the bot's keys.
-func (s *server) environment() []string {
+// environment is what a started server sees: never the bot's keys. names are
+// variables that it has of the bot besides.
+func (s *server) environment(names ...string) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
+	for _, name := range append(names, "PATH", "LANG") {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
@@ -146,14 +177,13 @@ func (c *child) end() string {
 	how := ""
 	go func() {
 		defer close(gone)
-		state, _ := c.cmd.Process.Wait() // not Cmd.Wait, which would close what is still read
-		how = "; " + state.String()
+		how = "; " + c.wait()
 	}()
 	said := ""
 	if soon(gone) {
 		said = how
 	} else {
-		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		c.tell()
 		soon(gone)
 	}
 	c.kill()
@@ -180,15 +210,6 @@ func soon(done <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// kill kills the whole group.
-func (c *child) kill() {
-	if c.life != nil {
-		c.life.cut()
-		return
-	}
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // gone already, most of the time
 }
 
 // listen logs what a server writes to its error output and keeps the end of it.

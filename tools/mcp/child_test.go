@@ -133,9 +133,12 @@ func beBot() {
 	if err != nil {
 		panic(err)
 	}
-	_ = mcp.New([]mcp.Server{script("hung", "trap '' TERM; sleep 3600 & echo $$ >&3; wait; sleep 3600")}, mcp.Options{
-		Registry: &tools.Registry{}, Dir: dir,
-	}).Run(context.Background())
+	o := mcp.Options{Registry: &tools.Registry{}, Dir: dir}
+	s := script("hung", "trap '' TERM; sleep 3600 & echo $$ >&3; wait; sleep 3600")
+	if nap := os.Getenv("MAGPIE_TEST_NAP"); nap != "" {
+		s, o.Wall = script("hung", "trap '' TERM; sleep "+nap+" & wait; sleep "+nap), auto
+	}
+	_ = mcp.New([]mcp.Server{s}, o).Run(context.Background())
 }
 
 // A bot that is killed leaves no server behind, nor what a server has started.

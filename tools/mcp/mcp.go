@@ -7,8 +7,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +19,8 @@ import (
 	"magpie/chat"
 	"magpie/media"
 	"magpie/tools"
+	"magpie/tools/egress"
+	"magpie/tools/shell/sandbox"
 )
 
 // Server is one server of the configuration: a Command to start, or a URL.
@@ -27,6 +31,10 @@ type Server struct {
 	Env     map[string]chat.Secret // beside PATH, HOME, LANG and TMPDIR
 	URL     string
 	Headers map[string]chat.Secret
+	// Paths are what a started server reaches besides its own folder, to read
+	// and to change; Bare runs it without the sandbox.
+	Paths []string
+	Bare  bool
 	// Tools are patterns of tool names as the server calls them; a leading "-"
 	// removes. Empty: all.
 	Tools []string
@@ -35,10 +43,19 @@ type Server struct {
 // Options of New; Registry is required.
 type Options struct {
 	Registry *tools.Registry
-	Media    media.Store // keeps pictures that tools return; nil: they are named only
+	Media    media.Store // keeps files that tools return; nil: they are named only
+	// Save puts such a file into a folder for what came from outside, where file
+	// tools find it, and returns its path; nil: it is in Media only.
+	Save func(name string, data []byte) (path string, err error)
 	// Dir holds a working folder for each started server, by its name. It must
 	// be out of the reach of tools: servers run code that they find there.
-	Dir     string
+	Dir string
+	// Wall gives the sandbox that servers are started in; nil, or one that gives
+	// nil: there is none.
+	Wall func() *sandbox.Sandbox
+	// Proxy is how servers reach the internet where their network is guarded;
+	// nil: they do not.
+	Proxy   *egress.Proxy
 	Version string       // of the program, told to servers
 	Log     *slog.Logger // nil = silent
 	// Redact takes secrets out of what servers say; nil = nothing is taken.
@@ -56,7 +73,13 @@ type State struct {
 	Since     time.Time `json:"since"`           // of the present state
 	Tools     []string  `json:"tools,omitempty"` // as registered
 	Skipped   []string  `json:"skipped,omitempty"`
-	Err       string    `json:"err,omitempty"` // the last trouble
+	// Tasks are tools that are not offered because they run as tasks only.
+	Tasks []string `json:"tasks,omitempty"`
+	Err   string   `json:"err,omitempty"` // the last trouble
+	// Stray counts what the server printed in the place of messages.
+	Stray int `json:"stray,omitempty"`
+	// Closed are paths that its configuration names and its sandbox keeps it from.
+	Closed []string `json:"closed,omitempty"`
 }
 
 // Manager keeps the connections. Safe for concurrent use.
@@ -69,6 +92,9 @@ type Manager struct {
 func New(servers []Server, o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && o.Version == "" { // the protocol wants one
+		o.Version = cmp.Or(info.Main.Version, "(devel)")
 	}
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }

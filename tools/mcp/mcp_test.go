@@ -24,26 +24,31 @@ import (
 	"magpie/media"
 	"magpie/tools"
 	"magpie/tools/mcp"
+	"magpie/tools/shell/sandbox"
 )
 
 // asServer names the variable that makes this test program an MCP server.
 const asServer = "MAGPIE_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		os.Exit(1)
+	}
 	switch kind := os.Getenv(asServer); kind {
 	case "":
 	case "bot":
 		beBot()
 		return
 	default:
-		serve(kind)
+		if !raw(kind) {
+			serve(kind)
+		}
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds every wait.
-const patience = 2 * time.Minute
+const patience = 2 * time.Minute // of every wait
 
 // serve is a server that misbehaves as its kind says.
 func serve(kind string) {
@@ -107,7 +112,7 @@ func startIn(t *testing.T, dir string, retry time.Duration, servers ...mcp.Serve
 	w := &world{t: t, reg: &tools.Registry{}}
 	w.exec = tools.NewExecutor(w.reg, &tools.Options{NetworkTimeout: patience})
 	w.Manager = mcp.New(servers, mcp.Options{
-		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry,
+		Registry: w.reg, Media: &media.Memory{}, Dir: dir, Version: "test", Retry: retry, Wall: wallOf,
 		Redact: func(s string) string { return strings.ReplaceAll(s, "k3y", "***") },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -7,11 +7,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"path"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"magpie/chat"
+	"magpie/media"
 	"magpie/tools"
 )
 
@@ -25,6 +28,37 @@ type remote struct {
 	server *server
 	name   string // as the server calls it
 	spec   tools.Spec
+	own    bool // it is ours, and reads a resource
+}
+
+// readResource is a tool beside those of a server that has resources: what its
+// answers link to can be read by it only.
+const readResource = "read_resource"
+
+var resourceTool = &sdk.Tool{
+	Name: readResource, Description: "Reads a resource of this server by its URI, such as one that an answer of another of its tools links to.",
+	InputSchema: json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string","minLength":1,"description":"The URI, as it was given."}},"required":["uri"]}`),
+	Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
+}
+
+// fetchResource reads a resource as if a tool had answered with it.
+func fetchResource(ctx context.Context, session *sdk.ClientSession, args json.RawMessage) (*sdk.CallToolResult, error) {
+	var in struct{ URI string }
+	if err := json.Unmarshal(args, &in); err != nil {
+		return nil, err
+	}
+	got, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: in.URI})
+	if err != nil {
+		return nil, err
+	}
+	answer := &sdk.CallToolResult{}
+	for _, c := range got.Contents {
+		answer.Content = append(answer.Content, &sdk.EmbeddedResource{Resource: c})
+	}
+	if len(answer.Content) == 0 {
+		answer.Content = []sdk.Content{&sdk.TextContent{Text: "[the resource is empty]"}}
+	}
+	return answer, nil
 }
 
 var _ tools.Tool = (*remote)(nil)
@@ -41,7 +75,13 @@ func (r *remote) Call(ctx context.Context, _ tools.Scope, args json.RawMessage) 
 		}
 		return tools.Result{}, tools.Errorf(tools.Failed, "the MCP server %s is not connected (%s); it is tried again, go on without it for now", r.server.cfg.Name, trouble)
 	}
-	answer, err := session.CallTool(ctx, &sdk.CallToolParams{Name: r.name, Arguments: args})
+	var answer *sdk.CallToolResult
+	var err error
+	if r.own {
+		answer, err = fetchResource(ctx, session, args)
+	} else {
+		answer, err = session.CallTool(ctx, &sdk.CallToolParams{Name: r.name, Arguments: args})
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return tools.Result{}, context.Cause(ctx)
@@ -55,6 +95,9 @@ func (r *remote) Call(ctx context.Context, _ tools.Scope, args json.RawMessage) 
 	if answer.IsError {
 		if strings.TrimSpace(text) == "" {
 			text = "the tool failed and did not say why"
+		}
+		if how := r.server.advice(); how != "" && refused.MatchString(text) {
+			text += "\n(" + how + "; its owner can do that)"
 		}
 		return tools.Result{}, tools.Errorf(tools.Failed, "%s", r.server.opt.Redact(text))
 	}
@@ -70,16 +113,17 @@ func (r *remote) read(ctx context.Context, answer *sdk.CallToolResult) (string, 
 		case *sdk.TextContent:
 			parts = append(parts, c.Text)
 		case *sdk.ImageContent:
-			note, file := r.keep(ctx, c.Data, c.MIMEType, chat.Image)
+			note, file := r.keep(ctx, c.Data, c.MIMEType, r.spec.Name)
 			parts, files = append(parts, note), append(files, file...)
 		case *sdk.AudioContent:
-			note, file := r.keep(ctx, c.Data, c.MIMEType, chat.Audio)
+			note, file := r.keep(ctx, c.Data, c.MIMEType, r.spec.Name)
 			parts, files = append(parts, note), append(files, file...)
 		case *sdk.ResourceLink:
-			parts = append(parts, fmt.Sprintf("[resource %s %s]", c.Name, c.URI))
+			parts = append(parts, r.link(c))
 		case *sdk.EmbeddedResource:
 			if c.Resource != nil {
-				parts = append(parts, resource(c.Resource))
+				note, file := r.resource(ctx, c.Resource)
+				parts, files = append(parts, note), append(files, file...)
 			}
 		default:
 			parts = append(parts, fmt.Sprintf("[content of a kind that is not known: %T]", c))
@@ -96,24 +140,64 @@ func (r *remote) read(ctx context.Context, answer *sdk.CallToolResult) (string, 
 	return text, files, nil
 }
 
-func resource(res *sdk.ResourceContents) string {
-	if res.Text != "" || len(res.Blob) == 0 {
-		return fmt.Sprintf("[resource %s]\n%s", res.URI, res.Text)
+// link names a resource and how to read it.
+func (r *remote) link(c *sdk.ResourceLink) string {
+	words := []string{"resource", c.Name, c.URI}
+	if c.MIMEType != "" {
+		words = append(words, c.MIMEType)
 	}
-	return fmt.Sprintf("[resource %s: %s, %d bytes]", res.URI, res.MIMEType, len(res.Blob))
+	if c.Size != nil {
+		words = append(words, fmt.Sprintf("%d bytes", *c.Size))
+	}
+	text := "[" + strings.Join(words, " ")
+	if c.Description != "" {
+		text += ": " + c.Description
+	}
+	r.server.mu.Lock()
+	reader := r.server.reader
+	r.server.mu.Unlock()
+	if reader != "" {
+		text += " (" + reader + " reads it)"
+	}
+	return text + "]"
 }
 
-// keep stores a file for the model to look at.
-func (r *remote) keep(ctx context.Context, data []byte, mime string, kind chat.Kind) (note string, files []chat.Attachment) {
+// resource shows what is text and keeps what is not.
+func (r *remote) resource(ctx context.Context, res *sdk.ResourceContents) (string, []chat.Attachment) {
+	if res.Text != "" || len(res.Blob) == 0 {
+		return fmt.Sprintf("[resource %s]\n%s", res.URI, res.Text), nil
+	}
+	name := res.URI
+	if u, err := url.Parse(res.URI); err == nil {
+		name = path.Base(u.Path)
+	}
+	note, files := r.keep(ctx, res.Blob, res.MIMEType, media.CleanName(name))
+	return fmt.Sprintf("[resource %s]\n%s", res.URI, note), files
+}
+
+// keep stores a file for the model to look at, and to be sent on.
+func (r *remote) keep(ctx context.Context, data []byte, mime, name string) (note string, files []chat.Attachment) {
+	if mime == "" {
+		mime, _ = media.Sniff(bytes.NewReader(data))
+	}
+	kind := media.KindOf(mime)
 	note = fmt.Sprintf("[%s, %s, %d bytes]", kind, mime, len(data))
 	if r.server.opt.Media == nil || len(data) == 0 {
 		return note, nil
 	}
-	ref, size, err := r.server.opt.Media.Put(ctx, r.spec.Name, mime, bytes.NewReader(data))
+	ref, size, err := r.server.opt.Media.Put(ctx, name, mime, bytes.NewReader(data))
 	if err != nil {
 		return note + " (could not be kept)", nil
 	}
-	return note, []chat.Attachment{{Kind: kind, Name: r.spec.Name, MIME: mime, Size: size, Ref: ref}}
+	if r.server.opt.Save != nil {
+		if path.Ext(name) == "" {
+			name += media.Extension(mime)
+		}
+		if file, err := r.server.opt.Save(name, data); err == nil {
+			note = fmt.Sprintf("[%s, %s, %d bytes, saved as %s]", kind, mime, len(data), file)
+		}
+	}
+	return note, []chat.Attachment{{Kind: kind, Name: name, MIME: mime, Size: size, Ref: ref}}
 }
 
 // localName is mcp_<server>_<tool> with other characters than models take

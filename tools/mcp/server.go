@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"magpie/tools"
+	"magpie/tools/egress"
 )
 
 const (
@@ -32,6 +34,10 @@ type server struct {
 	session    *sdk.ClientSession // nil: not connected
 	state      State
 	registered map[string]tools.Spec
+	walled     bool        // it runs in the sandbox
+	way        *egress.Run // its way to the internet
+	tasks      []string    // tools that run as tasks only
+	reader     string      // the tool that reads the server's resources; "": it has none
 }
 
 func newServer(cfg Server, o Options) *server {
@@ -172,9 +178,14 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 			list = append(list, t)
 		}
 	}
+	list, tasks := s.callable(list)
 	s.mu.Lock()
 	s.session = session // before a model can see the tools
 	s.mu.Unlock()
+	if about := session.InitializeResult(); about != nil && about.Capabilities != nil && about.Capabilities.Resources != nil &&
+		tools.Picked(append([]string{readResource}, s.cfg.Tools...), readResource, matches) {
+		list = append(list, resourceTool)
+	}
 	names, skipped := s.register(list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,9 +193,24 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 		s.state.Since = time.Now()
 	}
 	s.state.Connected, s.state.Err = true, ""
-	s.state.Tools, s.state.Skipped = names, skipped
+	s.state.Tools, s.state.Skipped, s.state.Tasks = names, skipped, tasks
 	s.opt.Log.Info("mcp server connected", "tools", len(names))
 	return nil
+}
+
+// callable takes those out that run as tasks only, which this program does not
+// do.
+func (s *server) callable(list []*sdk.Tool) (rest []*sdk.Tool, tasks []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range list {
+		if slices.Contains(s.tasks, t.Name) {
+			tasks = append(tasks, t.Name)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	return rest, tasks
 }
 
 // register brings the registry to the list. A tool that stands already is there
@@ -193,7 +219,7 @@ func (s *server) register(list []*sdk.Tool) (names, skipped []string) {
 	s.mu.Lock()
 	before := s.registered
 	s.mu.Unlock()
-	now, taken := map[string]tools.Spec{}, map[string]bool{}
+	now, taken, reader := map[string]tools.Spec{}, map[string]bool{}, ""
 	skip := func(name string, err error) {
 		s.opt.Log.Warn("tool of an mcp server is left out", "tool", name, "err", err)
 		skipped = append(skipped, name+": "+err.Error())
@@ -204,20 +230,15 @@ func (s *server) register(list []*sdk.Tool) (names, skipped []string) {
 			continue
 		}
 		tool := s.tool(t, taken)
-		name := tool.spec.Name
-		old, stands := before[name]
-		if !stands || !reflect.DeepEqual(old, tool.spec) {
-			put := s.opt.Registry.Register
-			if stands {
-				put = s.opt.Registry.Replace
-			}
-			if err := put(tool); err != nil {
-				skip(t.Name, err)
-				continue
-			}
+		if err := s.put(tool, before); err != nil {
+			skip(t.Name, err)
+			continue
 		}
-		now[name] = tool.spec
-		names = append(names, name)
+		if tool.own {
+			reader = tool.spec.Name
+		}
+		now[tool.spec.Name] = tool.spec
+		names = append(names, tool.spec.Name)
 	}
 	for name := range before {
 		if _, stays := now[name]; !stays {
@@ -225,9 +246,21 @@ func (s *server) register(list []*sdk.Tool) (names, skipped []string) {
 		}
 	}
 	s.mu.Lock()
-	s.registered = now
+	s.registered, s.reader = now, reader
 	s.mu.Unlock()
 	return names, skipped
+}
+
+// put registers a tool, unless it stands already as it is.
+func (s *server) put(tool *remote, before map[string]tools.Spec) error {
+	old, stands := before[tool.spec.Name]
+	switch {
+	case !stands:
+		return s.opt.Registry.Register(tool)
+	case !reflect.DeepEqual(old, tool.spec):
+		return s.opt.Registry.Replace(tool)
+	}
+	return nil
 }
 
 // withdraw takes the server's tools out of the registry.
@@ -285,7 +318,7 @@ func (s *server) tool(t *sdk.Tool, taken map[string]bool) *remote {
 		Category: tools.MCP, Effect: effectOf(t.Annotations), Untrusted: true,
 	}
 	spec.Schema = schemaOf(t.InputSchema)
-	return &remote{server: s, name: t.Name, spec: spec}
+	return &remote{server: s, name: t.Name, spec: spec, own: t == resourceTool}
 }
 
 func effectOf(a *sdk.ToolAnnotations) tools.Effect {

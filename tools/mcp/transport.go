@@ -61,7 +61,7 @@ func (s *server) web(kind string) opener {
 			Proxy: proxy.Environment, ForceAttemptHTTP2: true, MaxIdleConns: 4,
 			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
 		}
-		client := &http.Client{Transport: headers{transport, s.cfg}}
+		client := &http.Client{Transport: headers{transport, s, kind}}
 		var t sdk.Transport = &sdk.StreamableClientTransport{Endpoint: guard.Encoded(s.cfg.URL), HTTPClient: client}
 		if kind == kindSSE {
 			t = &sdk.SSEClientTransport{Endpoint: guard.Encoded(s.cfg.URL), HTTPClient: client}
@@ -104,21 +104,35 @@ func greet(ctx, life context.Context, c *sdk.Client, t sdk.Transport) (*sdk.Clie
 	return session, err
 }
 
-// headers adds the configured headers, to the configured host only.
+// headers adds the configured headers, to the configured host only, and keeps
+// what the SDK would drop of the answers.
 type headers struct {
-	next http.RoundTripper
-	cfg  Server
+	next   http.RoundTripper
+	server *server
+	kind   string
 }
 
 // RoundTrip implements http.RoundTripper.
 func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasPrefix(h.cfg.URL, r.URL.Scheme+"://"+r.URL.Host+"/") || h.cfg.URL == r.URL.Scheme+"://"+r.URL.Host {
+	cfg := h.server.cfg
+	if strings.HasPrefix(cfg.URL, r.URL.Scheme+"://"+r.URL.Host+"/") || cfg.URL == r.URL.Scheme+"://"+r.URL.Host {
 		r = r.Clone(r.Context())
-		for name, value := range h.cfg.Headers {
+		for name, value := range cfg.Headers {
 			r.Header.Set(name, string(value))
 		}
 	}
-	return h.next.RoundTrip(r)
+	resp, err := h.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	// Without a stream of its own a server over streamable HTTP works as well.
+	if r.Method == http.MethodPost || r.Method == http.MethodGet && h.kind == kindSSE {
+		if err := refusal(resp); err != nil {
+			return nil, err
+		}
+	}
+	h.server.overhear(resp)
+	return resp, nil
 }
 
 // start runs the server as a child process and speaks with it over its standard
@@ -130,9 +144,14 @@ func (s *server) start(ctx context.Context, c *sdk.Client) (*sdk.ClientSession, 
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	// The output stays open until the process is gone.
-	session, err := greet(ctx, life, c, &sdk.IOTransport{Reader: io.NopCloser(kid.out), Writer: kid.in})
+	session, err := greet(ctx, life, c, &lines{
+		in: kid.in, out: io.NopCloser(kid.out), heard: s.heard, noise: func(text string) { s.noise(kid, text) },
+	})
 	end := func() string {
 		said := kid.end()
+		if how := s.advice(); how != "" && (session == nil || refused.MatchString(said)) {
+			said += "; " + how
+		}
 		if session != nil {
 			_ = session.Close() // its process is gone in any case
 		}

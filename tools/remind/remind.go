@@ -229,7 +229,7 @@ func (a asking) reply(ctx context.Context) (said desk.Said, mine bool, err error
 	}
 	m := a.message(ctx, ":reply")
 	m.Answer = true
-	return a.desk.Say(ctx, a.theirs(), m)
+	return a.desk.Say(ctx, a.theirs(m.Text), m)
 }
 
 func (a asking) context() intent.Context {
@@ -244,7 +244,7 @@ func (a asking) say(ctx context.Context) (desk.Said, error) {
 	if m.Text == "" || !strings.Contains(plain(a.sc.Said), plain(m.Text)) {
 		return desk.Said{}, tools.Errorf(tools.NotFound, "the person has not said this; say takes their words and no others")
 	}
-	said, mine, err := a.desk.Say(ctx, a.theirs(), m)
+	said, mine, err := a.desk.Say(ctx, a.theirs(m.Text), m)
 	if err == nil && !mine {
 		err = tools.Errorf(tools.NotFound, "these words want nothing of the reminders")
 	}

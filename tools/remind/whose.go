@@ -1,12 +1,14 @@
 package remind
 
 import (
-	"cmp"
 	"context"
+	"regexp"
+	"strings"
 
 	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/desk"
+	"magpie/cron/intent"
 	"magpie/tools"
 )
 
@@ -29,7 +31,7 @@ func (k keeper) who(ctx context.Context, sc tools.Scope, in cronIn) (desk.Who, e
 		Addr: to, Sender: sc.Sender, Home: sc.Addr.Channel, Direct: here && sc.Direct, Zone: sc.Zone, Lang: sc.Lang,
 		Admin: k.opt.Admin != nil && k.opt.Admin(sc.Addr.Channel, sc.Sender.ID), Sources: sc.Sources,
 	}
-	if in.inTheirWords(sc.Heard) {
+	if len(sc.Sources) > 0 && here && in.inTheirWords(sc.Heard, intent.Context{Now: k.desk.Now(), Zone: w.Zone}) {
 		w.Sources = nil
 	}
 	switch {
@@ -46,18 +48,27 @@ func (k keeper) who(ctx context.Context, sc tools.Scope, in cronIn) (desk.Who, e
 	return w, nil
 }
 
-// inTheirWords says that a new reminder says nothing but what the person has just
-// said: what the turn has read has no part in that. It does not hold for tasks,
-// which would be done later.
-func (in cronIn) inTheirWords(h tools.Heard) bool {
-	return in.Action == "add" && in.Mode != string(cron.Agent) &&
-		h.SaidSo(cmp.Or(in.Message, in.Schedule)) && (in.Name == "" || h.SaidSo(in.Name))
+// inTheirWords says that a new reminder says nothing but what the person's own
+// words ask for, as the desk reads them without a model: what the turn has read
+// has no part in that. It does not hold for tasks, which would be done later.
+func (in cronIn) inTheirWords(h tools.Heard, c intent.Context) bool {
+	if in.Action != "add" || in.Mode == string(cron.Agent) || in.Name != "" || pasted.MatchString(h.Said) {
+		return false
+	}
+	read := intent.Read(h.Said, c)
+	return read.Kind == intent.Create && read.Text != "" && bare(read.Text) == bare(in.Message)
 }
 
+// bare is a text of which only the words count.
+func bare(text string) string { return strings.Trim(strings.ToLower(plain(text)), ".!?。！？ ") }
+
+// pasted finds a text from outside that somebody has copied.
+var pasted = regexp.MustCompile(`(?i)<\s*/?\s*outside\b`)
+
 // theirs is who asks, where nothing counts but what the person has said.
-func (a asking) theirs() desk.Who {
+func (a asking) theirs(said string) desk.Who {
 	w := a.who
-	if a.sc.SaidSo(a.sc.Said) {
+	if plain(said) == plain(a.sc.Said) && !pasted.MatchString(said) {
 		w.Sources = nil
 	}
 	return w

@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
+
+	"magpie/tools/shell/sandbox"
 )
 
 // The window that pages are shown in.
@@ -49,8 +52,9 @@ func Chrome(configured string) string {
 // to in the DevTools protocol over a pipe: no port is open to others on the
 // machine. It is used by one goroutine.
 type browser struct {
-	cmd     *exec.Cmd
 	profile string
+	kill    func() // ends Chromium with all its processes
+	wait    func() // until it has
 	to      *os.File
 	from    *bufio.Reader
 	pipe    *os.File // what from reads
@@ -64,20 +68,27 @@ type browser struct {
 
 // startBrowser starts Chromium behind a proxy. It is killed, with its children,
 // when ctx ends.
-func startBrowser(ctx context.Context, path, proxy string) (*browser, error) {
+func startBrowser(ctx context.Context, o *Options, way *proxy) (*browser, error) {
 	profile, err := os.MkdirTemp("", "magpie-browser-")
 	if err != nil {
 		return nil, err
 	}
 	b := &browser{profile: profile, events: func(string, json.RawMessage) {}}
-	if err := b.start(path, proxy); err != nil {
+	var wall *sandbox.Sandbox
+	if o.Wall != nil {
+		wall = o.Wall()
+	}
+	if wall != nil && !wall.Guards() && wall.Report().Kind == sandbox.Landlock {
+		wall = nil // Chromium ends when it gets no socket of a file, and there they would lead to others'
+	}
+	if err := b.start(o.Chrome, way, wall); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(profile))
 	}
 	b.stop = context.AfterFunc(ctx, b.kill)
 	return b, nil
 }
 
-func (b *browser) start(path, proxy string) error {
+func (b *browser) start(path string, way *proxy, wall *sandbox.Sandbox) error {
 	theirIn, ourOut, err := os.Pipe()
 	if err != nil {
 		return err
@@ -87,23 +98,84 @@ func (b *browser) start(path, proxy string) error {
 		return errors.Join(err, theirIn.Close(), ourOut.Close())
 	}
 	b.to, b.pipe, b.from = ourOut, ourIn, bufio.NewReaderSize(ourIn, 64<<10)
-	b.cmd = exec.Command(path, flags(b.profile, proxy)...)
-	b.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4, as --remote-debugging-pipe wants them
-	b.cmd.Env = environment(b.profile)
-	b.cmd.Dir = b.profile
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	b.cmd.WaitDelay = exitDelay
-	err = b.cmd.Start()
+	if wall != nil {
+		if _, err := exec.LookPath(path); err != nil { // inside, a shell would look
+			return errors.Join(err, theirIn.Close(), theirOut.Close(), ourOut.Close(), ourIn.Close())
+		}
+		b.startWalled(wall, path, way, [2]*os.File{theirIn, theirOut})
+		return nil
+	}
+	cmd := exec.Command(path, flags(b.profile, way.address(), false)...)
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4, as --remote-debugging-pipe wants them
+	cmd.Env = append(environment(b.profile), "TMPDIR="+b.profile)
+	cmd.Dir = b.profile
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = exitDelay
+	err = cmd.Start()
 	_, _ = theirIn.Close(), theirOut.Close() // the child has its own
 	if err != nil {
 		return errors.Join(err, ourOut.Close(), ourIn.Close())
 	}
+	b.kill = func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // gone already is as good
+	b.wait = func() { _ = cmd.Wait() }                                      // killed
 	return nil
+}
+
+// Bounds of the browser in the sandbox, of each of its processes.
+const (
+	browserCPU   = 2 * time.Minute
+	browserFile  = 256 << 20
+	browserFiles = 4096
+)
+
+// startWalled starts Chromium in the sandbox, where it reaches its profile, the
+// system's programs and fonts, and no socket of the machine. Its own sandbox
+// needs namespaces, which nobody gets there, so it is left out: the wall around
+// all of it is the stronger one of the two for what lies outside.
+//
+// Where the network can be guarded, the kernel sees to it that the proxy is the
+// only way out.
+func (b *browser) startWalled(wall *sandbox.Sandbox, path string, way *proxy, ends [2]*os.File) {
+	network, address := sandbox.Open, way.address()
+	if wall.Guards() {
+		network, address = sandbox.Guarded, "http://"+sandbox.ProxyAddress
+	}
+	command := append([]string{path}, flags(b.profile, address, true)...)
+	read := []string{"/var/cache/fontconfig", "/etc/chromium", "/etc/chromium.d", "/etc/opt/chrome", "/usr/local/share/fonts"}
+	if real, err := filepath.EvalSymlinks(command[0]); err == nil && !wall.Readable(real) {
+		read = append(read, filepath.Dir(real))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer ends[1].Close()
+		defer ends[0].Close()
+		// A shell puts the pipes where --remote-debugging-pipe wants them.
+		_, _ = wall.Run(ctx, sandbox.Command{ // how it ends shows at the pipe
+			Args: append([]string{"/bin/sh", "-c", `exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null`}, command...),
+			Env:  environment(b.profile), Dir: b.profile, Stdin: ends[0], Stdout: ends[1],
+			Network: network, Proxy: way.take,
+			Places: &sandbox.Places{
+				Read: there(read), Write: []string{b.profile}, Sockets: true,
+				Limits: sandbox.Limits{CPU: browserCPU, File: browserFile, Files: browserFiles},
+			},
+		})
+	}()
+	b.kill, b.wait = cancel, func() { <-ended }
+}
+
+// there are the paths that exist.
+func there(paths []string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool {
+		_, err := os.Stat(p)
+		return err != nil
+	})
 }
 
 // flags of Chromium: no way out but the proxy (also not for loopback, WebRTC,
 // QUIC and names), nothing of its own over the network, nothing kept.
-func flags(profile, proxy string) []string {
+func flags(profile, proxy string, walled bool) []string {
 	all := []string{
 		"--headless", "--remote-debugging-pipe", "--user-data-dir=" + profile,
 		fmt.Sprintf("--window-size=%d,%d", windowWidth, windowHeight),
@@ -115,15 +187,18 @@ func flags(profile, proxy string) []string {
 		"--no-first-run", "--no-default-browser-check", "--no-pings", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
 		"--block-new-web-contents", "--disable-file-system", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
 	}
-	if os.Geteuid() == 0 { // Chromium refuses its sandbox to root
+	if walled || os.Geteuid() == 0 { // Chromium refuses its sandbox to root
 		all = append(all, "--no-sandbox")
+	}
+	if walled { // whoever begins as a copy of another process counts its open files in /proc, and gives up without
+		all = append(all, "--no-zygote", "--in-process-gpu")
 	}
 	return append(all, "about:blank")
 }
 
 // environment has none of the bot's variables but harmless ones.
 func environment(home string) []string {
-	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home, "TMPDIR=" + home}
+	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
@@ -132,16 +207,11 @@ func environment(home string) []string {
 	return env
 }
 
-// kill ends Chromium with all its processes.
-func (b *browser) kill() {
-	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL) // gone already is as good
-}
-
 // close ends the browser and removes its profile.
 func (b *browser) close() error {
 	b.stop()
 	b.kill()
-	_ = b.cmd.Wait() // killed
+	b.wait()
 	_, _ = b.to.Close(), b.pipe.Close()
 	// A process that is just dying may still write.
 	for range removeTries {

@@ -51,6 +51,47 @@ func startProxy(g *guard.Guard) (*proxy, error) {
 
 func (p *proxy) address() string { return "http://" + p.listen.Addr().String() }
 
+// take serves a connection that came another way than over loopback, until it
+// is closed.
+func (p *proxy) take(_ context.Context, conn net.Conn) {
+	l := &single{Conn: conn, first: make(chan net.Conn, 1), gone: make(chan struct{})}
+	l.first <- l
+	p.done.Add(1)
+	defer p.done.Done()
+	_ = p.server.Serve(l.listener()) // ends with the connection, or with close
+}
+
+// single is a connection and the listener that gives it.
+type single struct {
+	net.Conn
+	first chan net.Conn
+	once  sync.Once
+	gone  chan struct{}
+}
+
+// Close ends both.
+func (s *single) Close() error {
+	s.once.Do(func() { close(s.gone) })
+	return s.Conn.Close()
+}
+
+func (s *single) listener() net.Listener { return accepting{s} }
+
+type accepting struct{ *single }
+
+// Accept implements net.Listener.
+func (a accepting) Accept() (net.Conn, error) {
+	select {
+	case c := <-a.first:
+		return c, nil
+	case <-a.gone:
+		return nil, net.ErrClosed
+	}
+}
+
+// Addr implements net.Listener.
+func (a accepting) Addr() net.Addr { return a.LocalAddr() }
+
 // close ends all connections and waits for what served them.
 func (p *proxy) close() {
 	_ = p.server.Close() // nothing is left to be saved

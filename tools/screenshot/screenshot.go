@@ -21,6 +21,7 @@ import (
 
 	"magpie/chat"
 	"magpie/tools"
+	"magpie/tools/shell/sandbox"
 	"magpie/tools/web/guard"
 )
 
@@ -44,7 +45,10 @@ type Options struct {
 	Chrome  string       // the browser's path, see Chrome; "": no web pages
 	Desktop []string     // see Desktop; nil: no desktop
 	Media   Media        // nil: the model gets the path only
-	Now     func() time.Time
+	// Wall gives the sandbox that the browser runs in; nil, or one that gives
+	// nil: it runs without.
+	Wall func() *sandbox.Sandbox
+	Now  func() time.Time
 }
 
 const (

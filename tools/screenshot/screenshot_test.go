@@ -28,11 +28,17 @@ import (
 	"magpie/tools"
 	"magpie/tools/fs/fence"
 	"magpie/tools/screenshot"
+	"magpie/tools/shell/sandbox"
 	"magpie/tools/web/guard"
 )
 
 // TestMain also looks that nothing is left behind: no goroutine, no profile.
-func TestMain(m *testing.M) { os.Exit(verify(m)) }
+func TestMain(m *testing.M) {
+	if sandbox.Helper() {
+		os.Exit(1)
+	}
+	os.Exit(verify(m))
+}
 
 func verify(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "screenshot-test-")
@@ -52,6 +58,15 @@ func verify(m *testing.M) int {
 	}
 	return code
 }
+
+// wall is the sandbox of this machine; nil: there is none.
+var wall = sync.OnceValue(func() *sandbox.Sandbox {
+	s, err := sandbox.New(sandbox.Options{})
+	if err != nil || s.Report().Kind == sandbox.Off {
+		return nil
+	}
+	return s
+})
 
 // chrome finds the browser.
 func chrome(t testing.TB) string {
@@ -84,7 +99,7 @@ func newWorld(t testing.TB, allow ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.opt = screenshot.Options{Files: f, Guard: g}
+	w.opt = screenshot.Options{Files: f, Guard: g, Wall: wall}
 	return w
 }
 

@@ -44,7 +44,7 @@ func (c camera) webpage(ctx context.Context, in in, part image.Rectangle) (p pic
 		return p, fmt.Errorf("open the browser's way out: %w", err)
 	}
 	defer way.close()
-	b, err := startBrowser(ctx, c.opt.Chrome, way.address())
+	b, err := startBrowser(ctx, &c.opt, way)
 	if err != nil {
 		return p, fmt.Errorf("start the browser: %w", err)
 	}

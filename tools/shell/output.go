@@ -3,12 +3,15 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"magpie/tools"
+	"magpie/tools/fs/charset"
 )
 
 // kept is how much of each stream is kept at its beginning and at its end, in
@@ -39,15 +42,28 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (s *stream) String() string {
+// read is the output as text, and what it was taken for if it is not UTF-8.
+func (s *stream) read() (text, as string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tail := s.tail[max(0, len(s.tail)-kept):]
-	missing := s.total - int64(len(s.head)) - int64(len(tail))
+	head, tail := s.head, s.tail[max(0, len(s.tail)-kept):]
+	missing := s.total - int64(len(head)) - int64(len(tail))
 	if missing == 0 {
-		return string(s.head) + string(tail)
+		return charset.Guess(slices.Concat(head, tail))
 	}
-	return fmt.Sprintf("%s\n\n[… %d of %d bytes were not kept …]\n\n%s", s.head, missing, s.total, tail)
+	for i := 1; i <= min(utf8.UTFMax, len(head)); i++ { // nor half a character before the gap
+		if last := head[len(head)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				head, missing = head[:len(head)-i], missing+int64(i)
+			}
+			break
+		}
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) && missing < s.total { // the rest of a character that was cut
+		tail, missing = tail[1:], missing+1
+	}
+	gap := fmt.Sprintf("\n\n[… %d of %d bytes were not kept …]\n\n", missing, s.total)
+	return charset.Guess(slices.Concat(head, []byte(gap), tail))
 }
 
 // lastLine is the last line with something in it, without control characters.
@@ -60,14 +76,15 @@ func (s *stream) lastLine() string {
 	const enough = 4 << 10
 	text = bytes.Clone(text[max(0, len(text)-enough):])
 	s.mu.Unlock()
-	lines := bytes.FieldsFunc(bytes.ToValidUTF8(text, nil), func(r rune) bool { return r == '\n' || r == '\r' })
+	decoded, _ := charset.Guess(text)
+	lines := strings.FieldsFunc(decoded, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := len(lines) - 1; i >= 0; i-- {
 		line := strings.TrimSpace(strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) {
+			if unicode.IsControl(r) || r == utf8.RuneError {
 				return -1
 			}
 			return r
-		}, string(lines[i])))
+		}, lines[i]))
 		if line != "" {
 			return clip(line)
 		}
@@ -99,7 +116,11 @@ func (r *running) text(how string) string {
 		name string
 		of   *stream
 	}{{"stdout", &r.stdout}, {"stderr", &r.stderr}} {
-		if text := strings.TrimRight(part.of.String(), "\n"); text != "" {
+		text, as := part.of.read()
+		if as != "" {
+			part.name += " (" + notUTF8(as) + ")"
+		}
+		if text = strings.TrimRight(text, "\n"); text != "" {
 			fmt.Fprintf(&b, "\n%s:\n%s", part.name, text)
 			empty = false
 		}
@@ -108,6 +129,14 @@ func (r *running) text(how string) string {
 		b.WriteString("\n(no output)")
 	}
 	return b.String()
+}
+
+// notUTF8 says what was done about an output.
+func notUTF8(as string) string {
+	if as == "binary" {
+		return "not UTF-8: bytes that are no text are shown as \uFFFD"
+	}
+	return "not UTF-8: read as " + as + ", a guess"
 }
 
 // tell shows in the chat what a long command does, until stop is called.

@@ -18,6 +18,7 @@ import (
 
 	"magpie/chat"
 	"magpie/tools"
+	"magpie/tools/egress"
 	"magpie/tools/fs/fence"
 	"magpie/tools/shell/guard"
 	"magpie/tools/shell/sandbox"
@@ -44,6 +45,8 @@ type Config struct {
 	Sandbox   sandbox.Kind  // "" is auto
 	Env       []string      // names of the bot's variables that commands see
 	Secrets   []chat.Secret // no variable of Env may hold one
+	Network   sandbox.Network
+	Listen    bool // commands may listen on TCP ports
 }
 
 // Limits bound a call.
@@ -70,6 +73,9 @@ type Deps struct {
 	// VariablesFrom tells where the text from outside came from that was read
 	// before these variables were set.
 	VariablesFrom func(tools.Scope) []chat.Source
+	// Proxy is how commands of a guarded network reach the internet; nil: they do
+	// not.
+	Proxy *egress.Proxy
 	// Progress is told what a long command does, one line at a time.
 	Progress func(tools.Scope, string)
 	// ProgressEvery is how often; 0 is 10 s.
@@ -102,9 +108,10 @@ func New(cfg Config, deps Deps) (*Shell, error) {
 	folders := append([]string{s.cfg.Workspace}, s.cfg.Allowed...)
 	s.sandbox, err = sandbox.New(sandbox.Options{
 		Want: s.cfg.Sandbox, Write: folders, Hidden: s.cfg.Hidden, Limits: sandbox.Limits{CPU: 2 * s.cfg.Limits.MaxTimeout},
+		Network: s.cfg.Network, Listen: s.cfg.Listen,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("tools.exec.sandbox: %w", err)
+		return nil, fmt.Errorf("tools.exec: %w", err)
 	}
 	rules := guard.Options{
 		Deny: s.cfg.Rules.Deny, Allow: s.cfg.Rules.Allow, AllowOnly: s.cfg.Rules.AllowOnly,
@@ -217,15 +224,22 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limit, errTimedOut)
 	defer cancel()
 	before := s.reads(sc, in, p)
-	mark := s.deps.Fence.Origin().Mark(chat.JoinSources(sc.Sources, before))
+	mark := s.deps.Fence.Origin().Mark(sc.Tainted() || len(before) > 0)
 	run := &running{started: time.Now()}
 	stop := s.tell(sc, run)
 	defer stop()
-	out, err := s.sandbox.Run(ctx, sandbox.Command{
+	cmd := sandbox.Command{
 		Args: []string{s.shell, "-c", in.Command}, Env: s.environment(sc, p.dir), Dir: p.dir, Stdout: &run.stdout, Stderr: &run.stderr,
-	})
-	s.deps.Fence.Origin().Changed(mark)
-	res := tools.Result{Untrusted: len(before) > 0, Sources: before}
+	}
+	way := s.guarded(&cmd)
+	out, err := s.sandbox.Run(ctx, cmd)
+	res := s.heard(way, p.verdict)
+	res.Sources = chat.JoinSources(res.Sources, before)
+	res.Untrusted = res.Untrusted || len(before) > 0
+	s.deps.Fence.Origin().Changed(mark, chat.JoinSources(sc.Sources, res.Sources))
+	for _, refused := range way.Refused() {
+		fmt.Fprintf(&run.stderr, "network: %s\n", refused)
+	}
 	switch {
 	case errors.Is(err, errTimedOut):
 		return res, tools.Errorf(tools.Timeout, "the command was stopped after %s with all that it had started; give a larger timeout (at most %s), or do less at once\n%s",
@@ -242,7 +256,7 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 func (s *Shell) reads(sc tools.Scope, in execIn, p plan) []chat.Source {
 	s.deps.Fence.Origin().Sight()
 	from := chat.JoinSources(s.deps.VariablesFrom(sc), s.sources(p.found, p.dir))
-	if p.verdict.Fetches || touchesForeign(in.Command+"\n"+in.WorkingDir) {
+	if p.verdict.Fetches && s.sandbox.Network() == sandbox.Open || touchesForeign(in.Command+"\n"+in.WorkingDir) {
 		line, _, _ := strings.Cut(in.Command, "\n")
 		if r := []rune(line); len(r) > sourceRunes {
 			line = string(r[:sourceRunes]) + "…"

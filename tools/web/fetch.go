@@ -33,7 +33,7 @@ const (
 type fetchIn struct {
 	URL      string   `json:"url,omitempty" jsonschema:"The page to read."`
 	URLs     []string `json:"urls,omitempty" jsonschema:"Several pages to read at once, instead of url." rule:"maxitems=10,minlen=1"`
-	Format   string   `json:"format,omitempty" jsonschema:"How the page is written: markdown keeps links, lists and tables; text is bare; html is the page's own." rule:"enum=text|markdown|html"`
+	Format   string   `json:"format,omitempty" jsonschema:"How the page is written: markdown keeps links, lists and tables; text is bare; html is the cleaned HTML of what is shown, without menus, scripts and styles." rule:"enum=text|markdown|html"`
 	MaxChars int      `json:"max_chars,omitempty" jsonschema:"How many characters come back at most, over all pages." rule:"min=1,max=200000"`
 }
 
@@ -168,7 +168,11 @@ func (f *fetcher) read(ctx context.Context, a *answer, format page.Format) (d do
 		if a.cut {
 			return d, tools.Errorf(tools.Failed, "the PDF is larger than %d MiB, which is too large to read", maxFile>>20)
 		}
-		d.body, err = pdftext.Extract(ctx, f.opt.PDF, a.body)
+		reader := pdftext.Reader{Command: f.opt.PDF}
+		if f.opt.Wall != nil {
+			reader.Wall = f.opt.Wall()
+		}
+		d.body, err = reader.Extract(ctx, a.body)
 		return d, err
 	}
 	if !text {

@@ -119,12 +119,12 @@ func TestAddressesAreSentEncoded(t *testing.T) {
 	}))
 	defer srv.Close()
 	asked := map[string]string{
-		"/s?t=a 北京":               "/s?t=a%20%E5%8C%97%E4%BA%AC",
-		"/a b/北京.txt":             "/a%20b/%E5%8C%97%E4%BA%AC.txt",
-		"/a?q=x#frag 北":           "/a?q=x",
+		"/s?t=a 北京":                "/s?t=a%20%E5%8C%97%E4%BA%AC",
+		"/a b/北京.txt":              "/a%20b/%E5%8C%97%E4%BA%AC.txt",
+		"/a?q=x#frag 北":            "/a?q=x",
 		"/a%20b?q=%E5%8C%97+c%2Bd": "/a%20b?q=%E5%8C%97+c%2Bd",
-		"/100%?sale=50%":          "/100%25?sale=50%25",
-		"?q=\"two words\"":        "/?q=%22two%20words%22",
+		"/100%?sale=50%":           "/100%25?sale=50%25",
+		"?q=\"two words\"":         "/?q=%22two%20words%22",
 	}
 	get, post, request, fetch := web.Get(options(t)), web.Post(options(t)), web.Request(options(t)), web.Fetch(options(t))
 	for path, want := range asked {

@@ -22,6 +22,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"magpie/tools"
+	"magpie/tools/shell/sandbox"
 	"magpie/tools/web/guard"
 	"magpie/tools/web/page"
 )
@@ -33,7 +34,10 @@ type Options struct {
 	MaxChars int          // of web_fetch; 50000
 	// PDF is the command that reads PDF files, see pdftext.Command; nil: they
 	// are not read.
-	PDF    []string
+	PDF []string
+	// Wall gives the sandbox that PDF runs in; nil, or one that gives nil: it
+	// runs without.
+	Wall   func() *sandbox.Sandbox
 	Search Searcher // nil: web_search says that none is configured
 	// MaxResults bounds the results of one search; 10.
 	MaxResults int

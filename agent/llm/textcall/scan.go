@@ -1,6 +1,8 @@
 package textcall
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"magpie/agent/llm"
@@ -32,11 +34,14 @@ type found struct {
 // scanner cuts what a model writes into segments.
 type scanner struct {
 	known   catalogue
-	seen    int             // bytes so far
-	held    string          // not yet decided
-	last    bool            // no more will come
-	bol     bool            // held begins at the beginning of a line
-	code    bool            // within a fenced block of some other language
+	seen    int    // bytes so far
+	held    string // not yet decided
+	last    bool   // no more will come
+	cut     bool   // what comes last was cut off
+	bol     bool   // held begins at the beginning of a line
+	fenced  string // the fence of the block of another language that held is in
+	ticks   quoting
+	before  string          // the end of the text before
 	missing map[string]bool // closing tags that the rest is known not to hold
 	depth   int             // of notations within notations
 }
@@ -60,13 +65,17 @@ func (s *scanner) next(text string, last bool) []segment {
 			out = append(out, segment{text: s.take(at)})
 			continue
 		}
+		fenced := s.fenced
 		f, v := s.look()
 		switch {
 		case v == yes:
 			s.take(f.n)
+			s.before = ""
 			out = append(out, segment{calls: f.calls, markup: true})
 		case v == maybe && !last:
 			return out
+		case s.cut && s.begun(&out, fenced):
+			s.take(len(s.held))
 		default:
 			out = append(out, segment{text: s.take(max(f.n, 1))})
 		}
@@ -80,15 +89,20 @@ func (s *scanner) take(n int) string {
 	s.held = s.held[n:]
 	line := strings.LastIndexByte(t, '\n') + 1
 	s.bol = (s.bol || line > 0) && strings.Trim(t[line:], " \t\r") == ""
+	s.ticks.read(t)
+	if s.before += t; len(s.before) > mostBefore {
+		s.before = s.before[len(s.before)-mostBefore:]
+	}
 	return t
 }
 
-// candidate is the first place in held where a call might begin.
+// candidate is the first place in held where a call, or a block of code, might
+// begin.
 func (s *scanner) candidate() int {
 	bol := s.bol
 	for i := 0; i < len(s.held); i++ {
 		switch c := s.held[i]; {
-		case c == '<' && !s.code, bol && (c == '`' || c == '{' && !s.code):
+		case c == '<' && s.fenced == "", bol && (c == '`' || c == '~' || c == '{' && s.fenced == ""):
 			return i
 		case c == '\n':
 			bol = true
@@ -101,58 +115,18 @@ func (s *scanner) candidate() int {
 
 // look judges the beginning of held. For text, found.n may say how much of it.
 func (s *scanner) look() (found, verdict) {
-	switch {
-	case s.held[0] == '<' && !s.code:
+	switch c := s.held[0]; {
+	case c == '<' && s.fenced == "":
+		if f, v := s.inline(); v != no || f.n > 0 {
+			return f, v
+		}
 		return s.tag(s.held)
-	case s.held[0] == '`' && s.bol:
+	case (c == '`' || c == '~') && s.bol:
 		return s.fence()
-	case s.held[0] == '{' && s.bol && !s.code:
+	case c == '{' && s.bol && s.fenced == "":
 		return s.bare()
 	}
 	return found{}, no
-}
-
-// languages of fenced blocks in which models write calls.
-var callLanguages = map[string]bool{"": true, "json": true, "xml": true, "tool": true, "tool_call": true, "tool_code": true, "tool_use": true}
-
-const ticks = "```"
-
-// fence judges a fenced block.
-func (s *scanner) fence() (found, verdict) {
-	if !strings.HasPrefix(s.held, ticks) {
-		if strings.HasPrefix(ticks, s.held) {
-			return found{}, maybe
-		}
-		return found{}, no
-	}
-	info, body, ok := strings.Cut(s.held[len(ticks):], "\n")
-	if !ok {
-		return found{n: len(s.held)}, maybe
-	}
-	head := len(s.held) - len(body)
-	if strings.Contains(info, "`") {
-		return found{n: head}, no // code within a line
-	}
-	if s.code || !callLanguages[strings.ToLower(strings.TrimSpace(info))] {
-		s.code = !s.code
-		return found{n: head}, no
-	}
-	end := strings.Index("\n"+body, "\n"+ticks)
-	if end < 0 {
-		if s.last {
-			if calls := s.only(body); calls != nil {
-				return found{len(s.held), calls}, yes
-			}
-			s.code = true
-			return found{n: head}, no
-		}
-		return found{}, maybe
-	}
-	n := head + end + len(ticks)
-	if calls := s.only(body[:end]); calls != nil {
-		return found{n, calls}, yes
-	}
-	return found{n: n}, no
 }
 
 // only reads a body that holds calls and nothing else; nil for any other.
@@ -190,4 +164,99 @@ func (s *scanner) bare() (found, verdict) {
 		return found{n, calls}, yes
 	}
 	return found{n: n}, no
+}
+
+// begun takes what is held for the beginning of a call that was cut off, if it
+// is one. Nobody is shown it; with its name the model can be told. fenced is the
+// fence that it stood in before it was looked at.
+func (s *scanner) begun(out *[]segment, fenced string) bool {
+	if fenced != "" {
+		return false
+	}
+	name, is := s.opening(s.held, s.bol)
+	if !is {
+		return false
+	}
+	cut := segment{markup: true}
+	if name != "" {
+		cut.calls = []llm.Call{{Name: name, Args: "{}"}}
+	}
+	*out = append(*out, cut)
+	return true
+}
+
+// opening says whether text is the beginning of a call, and of which tool if it
+// says so already. In a fence or at the beginning of a line JSON counts too.
+func (s *scanner) opening(text string, jsonToo bool) (name string, is bool) {
+	switch c := text[0]; {
+	case c == '<':
+		return s.openTag(text)
+	case (c == '{' || c == '[') && jsonToo:
+		object := strings.TrimLeft(text, "["+space)
+		if object == "" || firstKey(object) == maybe {
+			return "", true
+		}
+		if firstKey(object) == no {
+			return "", false
+		}
+		if n := balanced(text); n > 0 {
+			rest := strings.TrimLeft(text[n:], space)
+			if rest == "" || rest[0] == '`' {
+				return "", false
+			}
+			return s.opening(rest, true)
+		}
+		m := jsonName.FindStringSubmatch(object)
+		if m == nil {
+			return "", true
+		}
+		_, known := s.known[m[1]]
+		return m[1], known || !strings.HasPrefix(m[0], `"name"`)
+	case c == '`' && jsonToo:
+		info, body, ok := strings.Cut(strings.TrimLeft(text, "`"), "\n")
+		info = strings.ToLower(strings.TrimSpace(info))
+		if s.explained("") == no {
+			return "", false
+		}
+		if !ok {
+			return "", slices.ContainsFunc(slices.Collect(maps.Keys(callLanguages)), func(l string) bool { return strings.HasPrefix(l, info) })
+		}
+		if body = strings.TrimLeft(body, space); !callLanguages[info] || body == "" {
+			return "", callLanguages[info]
+		}
+		return s.opening(body, true)
+	}
+	return "", false
+}
+
+// openTag is opening for elements.
+func (s *scanner) openTag(text string) (name string, is bool) {
+	head, rest, whole := strings.Cut(text[1:], ">")
+	if !whole {
+		return "", s.beginsTag(head)
+	}
+	tag, _, _ := strings.Cut(strings.ReplaceAll(head, "=", " "), " ")
+	if strings.Contains(rest, "</"+tag+">") {
+		return "", false
+	}
+	if name, ok := strings.CutPrefix(head, "function="); ok {
+		return strings.Trim(name, `"' `), true
+	}
+	if attr, ok := strings.CutPrefix(head, "invoke"); ok {
+		m := nameAttr.FindStringSubmatch(attr)
+		if m == nil {
+			return "", false
+		}
+		return unescape.Replace(m[1] + m[2]), true
+	}
+	if slices.Contains(jsonTags, head) {
+		if inner := strings.TrimLeft(rest, space); inner != "" && inner[0] == '<' {
+			name, _ = s.openTag(inner)
+		} else if m := jsonName.FindStringSubmatch(rest); m != nil {
+			name = m[1]
+		}
+		return name, true
+	}
+	_, known := s.known[head]
+	return head, known
 }

@@ -70,12 +70,12 @@ func (s *scanner) beginsTag(head string) bool {
 	may := func(tag string) bool { return strings.HasPrefix(tag, head) || strings.HasPrefix(head, tag) }
 	for _, t := range []string{"function=", "invoke ", "/function_calls", "/tool_calls", wrappers[0], wrappers[1]} {
 		if may(t) {
-			return len(head) < 200
+			return len(head) < longTag
 		}
 	}
 	for _, t := range jsonTags {
 		if may(t) {
-			return len(head) < 200
+			return len(head) < longTag
 		}
 	}
 	for name := range s.known {
@@ -104,11 +104,15 @@ func (s *scanner) content(body, tag string) (string, int, verdict) {
 
 // wrapped reads <tool_call>…</tool_call>.
 func (s *scanner) wrapped(text, body, tag string) (found, verdict) {
-	inner, n, v := s.content(body, tag)
+	at, v := s.whole(body)
 	if v == maybe {
 		return found{}, maybe
 	}
-	n += len(text) - len(body)
+	inner, n, v := s.content(body[at:], tag)
+	if v == maybe {
+		return found{}, maybe
+	}
+	inner, n = body[:at]+inner, n+at+len(text)-len(body)
 	if v == no { // never closed: only a whole JSON value counts
 		if calls := s.fromJSON(strings.TrimSpace(inner), true); calls != nil {
 			return found{n, calls}, yes
@@ -125,52 +129,165 @@ func (s *scanner) wrapped(text, body, tag string) (found, verdict) {
 	return found{n: n}, no
 }
 
+// whole says how far a call reaches with which the content of a tag begins, so
+// that an end tag inside of its arguments is none; 0 when there is no whole one.
+func (s *scanner) whole(body string) (int, verdict) {
+	rest := strings.TrimLeft(body, space)
+	lead := len(body) - len(rest)
+	switch {
+	case rest == "" && !s.last:
+		return 0, maybe
+	case rest == "":
+	case rest[0] == '{', rest[0] == '[':
+		if n := balanced(rest); n > 0 {
+			return lead + n, yes
+		} else if !s.last {
+			return 0, maybe
+		}
+	case rest[0] == '<' && s.depth < maxDepth:
+		inner := &scanner{known: s.known, last: s.last, depth: s.depth + 1, missing: map[string]bool{}}
+		if f, v := inner.tag(rest); v == maybe {
+			return 0, maybe
+		} else if v == yes && f.calls != nil {
+			return lead + f.n, yes
+		}
+	}
+	return 0, no
+}
+
 // element reads a call whose arguments are elements, or one JSON object.
 func (s *scanner) element(text, body, tag, name string) (found, verdict) {
-	inner, n, v := s.content(body, tag)
+	args, n, v := s.arguments(name, body, "</"+tag+">")
+	if v == yes && name != "" && json.Valid([]byte(args)) {
+		return found{len(text) - len(body) + n, []llm.Call{{Name: name, Args: args}}}, yes
+	}
 	if v == maybe {
 		return found{}, maybe
 	}
-	n += len(text) - len(body)
-	trimmed := strings.TrimSpace(inner)
-	if _, ok := members([]byte(trimmed)); ok {
-		return found{n, []llm.Call{{Name: name, Args: trimmed}}}, yes
+	if _, n, v = s.content(body, tag); v != yes {
+		return found{}, v
 	}
-	args, ok := s.arguments(name, trimmed)
-	switch {
-	case v == no && (!ok || trimmed == ""):
-		return found{}, no
-	case !ok || name == "":
-		return found{n: n}, no
-	}
-	return found{n, []llm.Call{{Name: name, Args: args}}}, yes
+	return found{n: n + len(text) - len(body)}, no
 }
 
 // arguments reads <parameter name="x">…</parameter>, <parameter=x>… and
-// <x>…</x>, one after the other and nothing else.
-func (s *scanner) arguments(tool, text string) (string, bool) {
+// <x>…</x>, one after the other and nothing else, or a JSON object, up to the end
+// tag of the call, and says how much that is.
+func (s *scanner) arguments(tool, body, end string) (args string, n int, v verdict) {
 	var b strings.Builder
 	b.WriteByte('{')
-	for text != "" {
-		head, rest, ok := strings.Cut(text, ">")
-		if !ok || head == "" || head[0] != '<' {
-			return "", false
+	rest := strings.TrimLeft(body, space)
+	if strings.HasPrefix(rest, "{") {
+		n := balanced(rest)
+		if n == 0 {
+			return "", 0, s.later(no)
+		}
+		if _, ok := members([]byte(rest[:n])); !ok {
+			return "", 0, no
+		}
+		b.Reset()
+		b.WriteString(rest[:n-1])
+		rest = rest[n:]
+	}
+	for {
+		rest = strings.TrimLeft(rest, space)
+		after, closed := strings.CutPrefix(rest, end)
+		head, value, opened := strings.Cut(rest, ">")
+		switch {
+		case closed, rest == "" && s.last && b.Len() > 1: // or never closed
+			return b.String() + "}", len(body) - len(after), yes
+		case strings.HasPrefix(end, rest) || rest[0] == '<' && !opened:
+			return "", 0, s.later(no)
+		case rest[0] != '<':
+			return "", 0, no
 		}
 		name, tag := argument(head[1:])
-		value, after, ok := strings.Cut(rest, "</"+tag+">")
-		if name == "" || !ok {
-			return "", false
+		if name == "" {
+			return "", 0, no
+		}
+		n, v := s.value(value, tag, end)
+		if v != yes {
+			return "", 0, v
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
 		b.WriteString(quote(name) + ":")
-		b.Write(s.known.value(tool, name, plain(value)))
-		text = strings.TrimSpace(after)
+		b.Write(s.known.value(tool, name, plain(value[:n])))
+		rest = value[n+len("</"+tag+">"):]
 	}
-	b.WriteByte('}')
-	return b.String(), json.Valid([]byte(b.String()))
 }
+
+// later is maybe as long as more may come.
+func (s *scanner) later(v verdict) verdict {
+	if s.last {
+		return v
+	}
+	return maybe
+}
+
+// value says how long the value of an argument is. It may hold end tags of its
+// own: the one that counts is followed by another argument or the end of the
+// call, and closes no element of the same name that the value has opened.
+func (s *scanner) value(text, tag, end string) (n int, v verdict) {
+	stop := "</" + tag + ">"
+	if strings.HasPrefix(text, "<![CDATA[") {
+		if at := strings.Index(text, "]]>"+stop); at >= 0 {
+			return at + len("]]>"), yes
+		}
+		if !s.last {
+			return 0, maybe
+		}
+	}
+	closest := -1
+	for at, opened, closed := 0, 0, 0; ; closed++ {
+		i := strings.Index(text[at:], stop)
+		if i < 0 {
+			break
+		}
+		for _, sign := range []string{" ", "=", ">"} {
+			opened += strings.Count(text[at:at+i], "<"+tag+sign)
+		}
+		at += i
+		v := s.follows(strings.TrimLeft(text[at+len(stop):], space), end)
+		if v == maybe {
+			return 0, maybe
+		}
+		if v == yes {
+			if opened <= closed {
+				return at, yes
+			}
+			if closest < 0 {
+				closest = at
+			}
+		}
+		at += len(stop)
+	}
+	if closest >= 0 && s.last {
+		return closest, yes
+	}
+	return 0, s.later(no)
+}
+
+// follows says whether text may stand behind an argument of a call.
+func (s *scanner) follows(text, end string) verdict {
+	head, _, opened := strings.Cut(text, ">")
+	switch {
+	case strings.HasPrefix(text, end), text == "" && s.last:
+		return yes
+	case strings.HasPrefix(end, text) || text[0] == '<' && !opened && len(head) < longTag:
+		return s.later(no)
+	case text[0] != '<':
+		return no
+	}
+	if name, _ := argument(head[1:]); name == "" {
+		return no
+	}
+	return yes
+}
+
+// longTag is more than any tag of ours has.
+const longTag = 200
 
 // argument returns the parameter and the tag that an opening tag's head means.
 func argument(head string) (name, tag string) {

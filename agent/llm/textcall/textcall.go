@@ -131,6 +131,7 @@ func (r *reading) say(text string) bool {
 
 // finish yields the reply. Without tools on offer, calls are dropped.
 func (r *reading) finish(done llm.Reply, req llm.Request) {
+	r.scanner.cut = done.Stop == llm.StopLength
 	if r.scanner.seen == 0 && done.Message.Text != "" { // nothing was streamed
 		if !r.add(done.Message.Text, true) {
 			return

@@ -27,6 +27,14 @@ type writer struct {
 	t      llmtest.T
 	pieces []string
 	asked  llm.Request
+	stop   llm.Stop
+}
+
+func (w *writer) ended() llm.Stop {
+	if w.stop == "" {
+		return llm.StopEnd
+	}
+	return w.stop
 }
 
 func (w *writer) Name() string { return "writer" }
@@ -48,7 +56,7 @@ func (w *writer) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Event,
 			}
 		}
 		text := strings.Join(w.pieces, "")
-		yield(llm.Event{Done: &llm.Reply{Message: llm.Message{Role: llm.Assistant, Text: text}, Stop: llm.StopEnd, Model: "w"}}, nil)
+		yield(llm.Event{Done: &llm.Reply{Message: llm.Message{Role: llm.Assistant, Text: text}, Stop: w.ended(), Model: "w"}}, nil)
 	}
 }
 
@@ -68,7 +76,13 @@ func request(msgs ...llm.Message) llm.Request {
 // ask lets the model write text in pieces of n runes and returns what came out.
 func ask(t llmtest.T, f textcall.Format, text string, n int) llmtest.Seen {
 	t.Helper()
-	w := &writer{t: t}
+	return end(t, f, text, n, llm.StopEnd)
+}
+
+// end is ask for a model that ends for a reason.
+func end(t llmtest.T, f textcall.Format, text string, n int, stop llm.Stop) llmtest.Seen {
+	t.Helper()
+	w := &writer{t: t, stop: stop}
 	for runes := []rune(text); len(runes) > 0; {
 		k := min(n, len(runes))
 		w.pieces, runes = append(w.pieces, string(runes[:k])), runes[k:]
@@ -248,6 +262,8 @@ func FuzzParser(f *testing.F) {
 		"a <invoke name=\"x\"><parameter name=\"p\">1</parameter></invoke> b",
 		"```json\n{\"tool\":\"read_file\",\"arguments\":{\"path\":\"x\"}}\n```",
 		"<tool_call>{\"name\":\"x\",\"arguments\":{}}</tool_call>", "<function=f><parameter=x>1</parameter></function>",
+		"`<list_dir/>` a ``<list_dir/>`\n", "a\n````md\n```json\n{\"tool\":\"list_dir\"}\n```\n````\n<list_dir/>", "~~~\n<list_dir/>\n~~~", "for example\n```\n<list_dir/>\n```\nx",
+		"<read_file><path></path>>", "<read_file><path></path></read_file></path></read_file>", "<tool_call>{\"name\":\"x\",\"arguments\":{\"a\":\"</tool_call>\"}}</tool_call>",
 		"<read_file><path>&lt;</path></read_file>", "{\"name\":\"x\"", "```", "<", "{", "<tool_call><tool_call><tool_call>", "<tool_call>>",
 	} {
 		f.Add(seed, 3)

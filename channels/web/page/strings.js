@@ -104,7 +104,7 @@ const words = {
     gone: "这个按钮已失效。",
     offline: "无连接",
     login: "请重新登录",
-    loginWhy: "登录已失效，或浏览器已不记得它。您写的内容都会保留。",
+    loginWhy: "登录已失效，或浏览器已不记得它。你写的内容都会保留。",
     loginWhere: "令牌：用 Docker 时是 .env 里的 WEB_TOKEN；否则在数据目录的 web.token 文件里。",
     token: "令牌",
     enter: "登录",

@@ -133,6 +133,7 @@ const (
 
 // judge decides by its text alone where a path lies.
 func (f *Fence) judge(name string) (place, error) {
+	name = meant(name)
 	switch {
 	case name == "":
 		return place{}, tools.Errorf(tools.InvalidArgs, "the path is empty; want a path like notes/today.md")
@@ -156,7 +157,7 @@ func (f *Fence) judge(name string) (place, error) {
 	if !ok {
 		return place{}, tools.Errorf(tools.Security, "the path %q is outside the workspace; want a path relative to the workspace%s", name, f.others())
 	}
-	return p, nil
+	return p.spelled(), nil
 }
 
 // locate finds the innermost folder that holds a clean absolute path.

@@ -144,22 +144,28 @@ func (x *Index) name(at string) string {
 	return at
 }
 
-// Mark is what stood where before a command ran that had words of others before
-// it; nil before any other command.
+// Mark is when a command began, and what stood where if it had words of others
+// before it.
 type Mark struct {
-	from []chat.Source
-	was  map[string]state
+	began int64
+	was   map[string]state
 }
 
-// Mark looks at all files before a command that has words of these sources
-// before it.
-func (x *Index) Mark(from []chat.Source) *Mark {
-	if x == nil || len(from) == 0 {
-		return nil
+// tick is how much earlier than the clock a file system may date a change: it
+// takes the time of the kernel's last tick.
+const tick = 10 * time.Millisecond
+
+// Mark looks at all files before a command that has words of others before it.
+// Of any other one it only notes the time: whether it reached the network is
+// known afterwards.
+func (x *Index) Mark(foreign bool) Mark {
+	m := Mark{began: time.Now().Add(-tick).UnixNano()}
+	if x == nil || !foreign {
+		return m
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	m := &Mark{from, map[string]state{}}
+	m.was = map[string]state{}
 	for _, folder := range x.folders {
 		x.each(folder, func(name string, info fs.FileInfo) {
 			if s, ok := stateOf(info); ok {
@@ -170,19 +176,27 @@ func (x *Index) Mark(from []chat.Source) *Mark {
 	return m
 }
 
-// Changed notes the files that the command has changed.
-func (x *Index) Changed(m *Mark) {
-	if m == nil {
+// changed says whether a file is another one than at the mark.
+func (m Mark) changed(name string, s state) bool {
+	if m.was == nil {
+		return s.at >= m.began
+	}
+	return s != m.was[name]
+}
+
+// Changed notes the files that a command has changed which had words of these
+// sources before it.
+func (x *Index) Changed(m Mark, from []chat.Source) {
+	if x == nil || len(from) == 0 {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	from := m.from
 	var lines []entry
 	for _, folder := range x.folders {
 		var found []string
 		complete := x.each(folder, func(name string, info fs.FileInfo) {
-			if s, ok := stateOf(info); ok && s != m.was[name] && !Foreign(name) {
+			if s, ok := stateOf(info); ok && m.changed(name, s) && !Foreign(name) {
 				found = append(found, name)
 			}
 		})

@@ -16,6 +16,11 @@ func oldFileCalls() []uint32 {
 	return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 }
 
+func oldOpens() []uint32 { return []uint32{unix.SYS_OPEN} }
+func oldMakes() map[uint32]int {
+	return map[uint32]int{unix.SYS_CREAT: 1, unix.SYS_MKNOD: 1, unix.SYS_MKDIR: 1}
+}
+
 func oldForks() []uint32 { return []uint32{unix.SYS_FORK, unix.SYS_VFORK} }
 
 func oldFcntls() []uint32    { return nil }
@@ -23,7 +28,7 @@ func privateCalls() []uint32 { return nil }
 
 func moreForbidden() []uint32 {
 	return []uint32{
-		unix.SYS_KEXEC_FILE_LOAD, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+		unix.SYS_KEXEC_FILE_LOAD, unix.SYS_MEMFD_SECRET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
 		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_LOOKUP_DCOOKIE,
 	}
 }

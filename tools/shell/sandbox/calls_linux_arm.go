@@ -20,6 +20,11 @@ func oldFileCalls() []uint32 {
 	}
 }
 
+func oldOpens() []uint32 { return []uint32{unix.SYS_OPEN} }
+func oldMakes() map[uint32]int {
+	return map[uint32]int{unix.SYS_CREAT: 1, unix.SYS_MKNOD: 1, unix.SYS_MKDIR: 1}
+}
+
 func oldForks() []uint32  { return []uint32{unix.SYS_FORK, unix.SYS_VFORK} }
 func oldFcntls() []uint32 { return []uint32{unix.SYS_FCNTL64} }
 

@@ -40,7 +40,7 @@ func TestOldFileCalls(t *testing.T) {
 
 // Every program of this processor makes the call that sets its thread's pointer.
 func TestPrivateCalls(t *testing.T) {
-	for _, f := range []*filter{newFilter(1), newFilter(abiKnown), newCounter()} {
+	for _, f := range []*filter{newFilter(job{ABI: 1, Network: Open}), newFilter(job{ABI: abiKnown, Network: Open}), newCounter(job{Network: Open})} {
 		if got := f.run(t, auditArch, 0xf0005); got != allow {
 			t.Errorf("set_tls gets %#x", got)
 		}

@@ -12,12 +12,14 @@ const (
 
 // This architecture has none of the old calls.
 
-func oldFileCalls() []uint32 { return nil }
-func oldForks() []uint32     { return nil }
-func oldFcntls() []uint32    { return nil }
-func privateCalls() []uint32 { return nil }
-func oldFileCall(*question)  {}
+func oldFileCalls() []uint32   { return nil }
+func oldOpens() []uint32       { return nil }
+func oldMakes() map[uint32]int { return nil }
+func oldForks() []uint32       { return nil }
+func oldFcntls() []uint32      { return nil }
+func privateCalls() []uint32   { return nil }
+func oldFileCall(*question)    {}
 
 func moreForbidden() []uint32 {
-	return []uint32{unix.SYS_KEXEC_FILE_LOAD, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_LOOKUP_DCOOKIE}
+	return []uint32{unix.SYS_KEXEC_FILE_LOAD, unix.SYS_MEMFD_SECRET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_LOOKUP_DCOOKIE}
 }

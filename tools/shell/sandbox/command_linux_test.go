@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,6 +90,55 @@ func TestOutcome(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A folder that a command has closed to itself is removed like others, and its
+// output stays what it was.
+func TestClosedFolder(t *testing.T) {
+	if os.Getuid() == 0 {
+		asNobody(t) // root opens every folder
+		return
+	}
+	for _, want := range []sandbox.Kind{sandbox.Landlock, sandbox.Off} {
+		t.Run(string(want), func(t *testing.T) {
+			s := place(t, want)
+			deep := "perl -e 'chdir $ENV{TMPDIR}; for (1..1500) { mkdir \"ddd\", 0755; chdir \"ddd\" } mkdir \"e\"; chmod 0, \"e\"'"
+			for _, command := range []string{
+				"mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod 000 $TMPDIR/a/b $TMPDIR/a", "mkdir $TMPDIR/a && touch $TMPDIR/a/x && chmod 500 $TMPDIR/a",
+				"mkdir $TMPDIR/moved1 && touch $TMPDIR/moved2 && mkdir -p $TMPDIR/a/moved1/x && chmod 100 $TMPDIR/a/moved1; chmod 0 $TMPDIR",
+				"mkdir $TMPDIR/m && cd $TMPDIR/m && seq 5000 | xargs touch && chmod 000 .", "ln -s / $TMPDIR/root && mkdir $TMPDIR/x && chmod 000 $TMPDIR/x", deep,
+			} {
+				out, said := s.run(command + "; echo said $TMPDIR")
+				where, ok := strings.CutPrefix(strings.TrimSpace(said), "said ")
+				if _, err := os.Lstat(where); out.Code != 0 || !ok || !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s: %+v, said %s; the folder: %v", command, out, said, err)
+				}
+			}
+		})
+	}
+}
+
+// asNobody runs the test again as a user without rights.
+func asNobody(t *testing.T) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "test")
+	raw, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, err := range []error{os.WriteFile(program, raw, 0o755), os.Chmod(dir, 0o777), os.Chmod(filepath.Dir(program), 0o755), os.Chmod(filepath.Dir(filepath.Dir(program)), 0o755)} { //nolint:gosec // everybody is to run it
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()+" (") {
+		t.Errorf("as nobody: %v\n%s", err, out)
 	}
 }
 

@@ -54,14 +54,14 @@ func becomeCommand() error {
 		if err := restrictPaths(j); err != nil {
 			return err
 		}
-		prepared = newFilter(j.ABI)
+		prepared = newFilter(j)
 	}
 	if j.Kind == Bwrap && j.Counts {
 		// What a filter asks of who is not root; bwrap does it later anyway.
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return fmt.Errorf("give up new privileges: %w", err)
 		}
-		prepared = newCounter()
+		prepared = newCounter(j)
 	}
 	if err := limit(j); err != nil {
 		return err
@@ -70,6 +70,13 @@ func becomeCommand() error {
 		if err := prepared.install(wardenSocket); err != nil {
 			return err
 		}
+	}
+	if j.Reach != nil {
+		if err := dropOwnCapabilities(); err != nil { // as bwrap does
+			return err
+		}
+		tryReach(j.Reach)
+		os.Exit(0)
 	}
 	err := syscall.Exec(j.Args[0], j.Args, j.Env)
 	return fmt.Errorf("start %s: %w", j.Args[0], err)

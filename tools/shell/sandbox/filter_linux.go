@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -20,9 +21,9 @@ type filter struct {
 
 // What a system call gets.
 const (
-	allow  = unix.SECCOMP_RET_ALLOW
-	ask    = unix.SECCOMP_RET_USER_NOTIF // the warden
-	refuse = unix.SECCOMP_RET_ERRNO
+	allow  uint32 = unix.SECCOMP_RET_ALLOW
+	ask    uint32 = unix.SECCOMP_RET_USER_NOTIF // the warden
+	refuse uint32 = unix.SECCOMP_RET_ERRNO
 )
 
 func with(e syscall.Errno) uint32 { return refuse | uint32(e) }
@@ -62,15 +63,17 @@ func (f *filter) each(numbers []uint32, action uint32) {
 	}
 }
 
-// newFilter builds the program. abi is that of Landlock: from abiScope on it
-// guards other processes from signals itself.
-func newFilter(abi int) *filter {
+// newFilter builds the program. From abiScope on Landlock guards other processes
+// from signals itself.
+func newFilter(j job) *filter {
 	f := begun()
-	f.sockets()
+	f.files(j)
+	f.sockets(j.Network)
+	f.network(j)
 	f.forks()
 	f.others()
 	f.each(append(fileCalls(), oldFileCalls()...), ask)
-	if abi < abiScope {
+	if j.ABI < abiScope {
 		f.signals()
 	}
 	f.each([]uint32{
@@ -78,16 +81,26 @@ func newFilter(abi int) *filter {
 		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 	}, with(unix.EOPNOTSUPP))
 	f.each([]uint32{unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK}, with(unix.ENOSPC))
-	f.each([]uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, with(unix.ENOSYS))
+	f.modes()
+	// What memfd_create makes counts as nobody's memory; a file in TMPDIR does as well.
+	f.each([]uint32{unix.SYS_MEMFD_CREATE}, with(unix.ENOSYS))
+	f.each(append(rings(), unix.SYS_CLONE3), with(unix.ENOSYS))
 	f.each(forbidden(), with(unix.EPERM))
 	f.code = append(f.code, give(allow))
 	return f
 }
 
 // newCounter builds the program for bwrap, which is a wall without one: it has
-// the warden count forks, those into namespaces too, which bwrap is made of.
-func newCounter() *filter {
+// the warden count forks, those into namespaces too, which bwrap is made of, and guards the network.
+func newCounter(j job) *filter {
 	f := begun()
+	f.modes()
+	if j.Network != Open {
+		f.files(j)
+		f.sockets(j.Network)
+		f.network(j)
+		f.each(rings(), with(unix.ENOSYS))
+	}
 	f.each(append(oldForks(), unix.SYS_CLONE), ask)
 	f.each([]uint32{unix.SYS_CLONE3}, with(unix.ENOSYS))
 	f.code = append(f.code, give(allow))
@@ -107,18 +120,59 @@ func begun() *filter {
 
 // sockets lets a command speak to the network and to itself. A socket of the
 // machine (docker, D-Bus, an ssh agent, the hypervisor) would lead out.
-func (f *filter) sockets() {
+func (f *filter) sockets(n Network) {
+	internet := allow
+	switch n {
+	case Guarded:
+		internet = ask
+	case None:
+		internet = with(unix.EACCES)
+	}
 	f.on(
 		unix.SYS_SOCKET, loadArg(0),
-		jump(unix.BPF_JEQ, unix.AF_INET, 3, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 2, 0), jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0),
-		give(with(unix.EAFNOSUPPORT)), give(allow),
+		jump(unix.BPF_JEQ, unix.AF_INET, 6, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 5, 0), jump(unix.BPF_JEQ, unix.AF_NETLINK, 0, 2),
+		// Of netlink only what lists addresses: by others processes could write to one another.
+		loadArg(2), jump(unix.BPF_JEQ, unix.NETLINK_ROUTE, 1, 0),
+		give(with(unix.EAFNOSUPPORT)), give(allow), give(internet),
 	)
-	// A pair of datagram sockets could be connected to somebody else.
+	// A pair without connection could be connected to somebody else: datagrams,
+	// and what the kernel takes for them (SOCK_RAW).
 	const kind = 0xf
 	f.on(
-		unix.SYS_SOCKETPAIR, loadArg(1), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind},
-		jump(unix.BPF_JEQ, unix.SOCK_DGRAM, 0, 1), give(with(unix.EPERM)), give(allow),
+		unix.SYS_SOCKETPAIR, loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 4),
+		loadArg(1), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind},
+		jump(unix.BPF_JEQ, unix.SOCK_STREAM, 2, 0), jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1, 0),
+		give(with(unix.EPERM)), give(allow),
 	)
+}
+
+// files has the warden make sockets of files, which it connects to nobody.
+func (f *filter) files(j job) {
+	if j.Sockets && j.Network == Guarded {
+		f.on(unix.SYS_SOCKET, loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 1), give(ask), load(atNumber))
+	}
+}
+
+// network has the warden connect what a guarded command connects. What connects
+// while it sends (TCP Fast Open) nobody would be asked about.
+func (f *filter) network(j job) {
+	if j.Network != Guarded {
+		return
+	}
+	listens := with(unix.EACCES)
+	if j.Listen || j.Sockets {
+		listens = ask
+	}
+	f.each([]uint32{unix.SYS_CONNECT}, ask)
+	f.each([]uint32{unix.SYS_LISTEN}, listens)
+	for nr, flags := range map[uint32]int{unix.SYS_SENDTO: 3, unix.SYS_SENDMSG: 2, unix.SYS_SENDMMSG: 3} {
+		f.on(nr, loadArg(flags), jump(unix.BPF_JSET, unix.MSG_FASTOPEN, 0, 1), give(with(unix.EOPNOTSUPP)), give(allow))
+	}
+}
+
+// rings are calls that make others without anybody seeing them.
+func rings() []uint32 {
+	return []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 }
 
 // forks has every new process and thread counted. clone3 hides its flags in
@@ -141,8 +195,17 @@ func (f *filter) others() {
 	} {
 		arg(nr, 0)
 	}
-	arg(unix.SYS_SETPRIORITY, 1)
-	arg(unix.SYS_IOPRIO_SET, 1)
+	// Itself or its group, of which nobody else is; not all of the user.
+	group := func(nr, process uint32) {
+		f.on(
+			nr, loadArg(1), jump(unix.BPF_JEQ, 0, 0, 3),
+			loadArg(0), jump(unix.BPF_JEQ, process, 2, 0), jump(unix.BPF_JEQ, process+1, 1, 0),
+			give(with(unix.EPERM)), give(allow),
+		)
+	}
+	const prioProcess, ioprioProcess = 0, 1 // setpriority(2), ioprio_set(2)
+	group(unix.SYS_SETPRIORITY, prioProcess)
+	group(unix.SYS_IOPRIO_SET, ioprioProcess)
 	// Flags of files (chattr; the second number is for 32 bits), input pushed
 	// into a terminal.
 	const setFlags, setFlags32, setXattr, pushInput, terminal = 0x40086602, 0x40046602, 0x401c5820, 0x5412, 0x541c
@@ -151,6 +214,28 @@ func (f *filter) others() {
 		jump(unix.BPF_JEQ, setFlags, 4, 0), jump(unix.BPF_JEQ, setFlags32, 3, 0), jump(unix.BPF_JEQ, setXattr, 2, 0), jump(unix.BPF_JEQ, pushInput, 1, 0),
 		jump(unix.BPF_JEQ, terminal, 0, 1), give(with(unix.EPERM)), give(allow),
 	)
+}
+
+// modes refuses files that are born with special bits, as chmod does later.
+func (f *filter) modes() {
+	const tmpfile = 0x400000 // __O_TMPFILE of asm-generic/fcntl.h, without O_DIRECTORY
+	open := func(nr uint32, flags, mode int) {
+		f.on(
+			nr, loadArg(flags), jump(unix.BPF_JSET, unix.O_CREAT|tmpfile, 0, 3), // without, the mode is any number
+			loadArg(mode), jump(unix.BPF_JSET, special, 0, 1), give(with(unix.EPERM)), give(allow),
+		)
+	}
+	// Of openat2 the mode stands in memory; whoever knows it knows openat, too.
+	f.each([]uint32{unix.SYS_OPENAT2}, with(unix.ENOSYS))
+	open(unix.SYS_OPENAT, 2, 3)
+	for _, nr := range oldOpens() {
+		open(nr, 1, 2)
+	}
+	made := map[uint32]int{unix.SYS_MKNODAT: 2, unix.SYS_MKDIRAT: 2}
+	maps.Copy(made, oldMakes())
+	for nr, mode := range made {
+		f.on(nr, loadArg(mode), jump(unix.BPF_JSET, special, 0, 1), give(with(unix.EPERM)), give(allow))
+	}
 }
 
 // signals has the warden look at whom a signal is for, on kernels whose

@@ -61,6 +61,24 @@ func TestFilter(t *testing.T) {
 		{"socket of the machine", unix.SYS_SOCKET, []uint32{unix.AF_UNIX}, no(unix.EAFNOSUPPORT)},
 		{"pair of streams", unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, allow},
 		{"pair of datagrams", unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC}, no(unix.EPERM)},
+		{"pair of raw ones", unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, unix.SOCK_RAW}, no(unix.EPERM)},
+		{"pair of rare ones", unix.SYS_SOCKETPAIR, []uint32{unix.AF_TIPC, unix.SOCK_STREAM}, no(unix.EPERM)},
+		{"list of addresses", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, allow},
+		{"letters of netlink", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_USERSOCK}, no(unix.EAFNOSUPPORT)},
+		{"own priority", unix.SYS_SETPRIORITY, []uint32{0, 0, 5}, allow},
+		{"own group's priority", unix.SYS_SETPRIORITY, []uint32{1, 0, 5}, allow},
+		{"the user's priority", unix.SYS_SETPRIORITY, []uint32{2, 0, 5}, no(unix.EPERM)},
+		{"another's priority", unix.SYS_SETPRIORITY, []uint32{0, 7, 5}, no(unix.EPERM)},
+		{"own disk priority", unix.SYS_IOPRIO_SET, []uint32{2, 0, 5}, allow},
+		{"the user's disk priority", unix.SYS_IOPRIO_SET, []uint32{3, 0, 5}, no(unix.EPERM)},
+		{"new file", unix.SYS_OPENAT, []uint32{3, 0, unix.O_CREAT, 0o1644}, allow},
+		{"special file", unix.SYS_OPENAT, []uint32{3, 0, unix.O_CREAT, 0o4755}, no(unix.EPERM)},
+		{"special file without name", unix.SYS_OPENAT, []uint32{3, 0, unix.O_TMPFILE | unix.O_RDWR, 0o2755}, no(unix.EPERM)},
+		{"no new file", unix.SYS_OPENAT, []uint32{3, 0, unix.O_RDWR, 0o7777}, allow},
+		{"openat2", unix.SYS_OPENAT2, nil, no(unix.ENOSYS)},
+		{"special node", unix.SYS_MKNODAT, []uint32{3, 0, unix.S_IFREG | 0o4755}, no(unix.EPERM)},
+		{"folder", unix.SYS_MKDIRAT, []uint32{3, 0, 0o1777}, allow},
+		{"memory of nobody", unix.SYS_MEMFD_CREATE, nil, no(unix.ENOSYS)},
 		{"fork", unix.SYS_CLONE, []uint32{uint32(unix.SIGCHLD)}, ask},
 		{"namespace", unix.SYS_CLONE, []uint32{unix.CLONE_NEWUSER}, no(unix.EPERM)},
 		{"clone3", unix.SYS_CLONE3, nil, no(unix.ENOSYS)},
@@ -90,7 +108,7 @@ func TestFilter(t *testing.T) {
 	add("old fcntl", oldFcntls(), allow, 3, unix.F_SETLK)
 	add("private", privateCalls(), allow)
 	add("forbidden", forbidden(), no(unix.EPERM))
-	f := newFilter(1)
+	f := newFilter(job{ABI: 1, Network: Open})
 	for _, c := range calls {
 		if got := f.run(t, auditArch, c.nr, c.args...); got != c.want {
 			t.Errorf("%s (%d): %#x, want %#x", c.name, c.nr, got, c.want)
@@ -99,10 +117,10 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s (%d) of another architecture: %#x", c.name, c.nr, got)
 		}
 	}
-	if newest := newFilter(abiScope); newest.run(t, auditArch, unix.SYS_KILL, 1) != allow {
+	if newest := newFilter(job{ABI: abiScope, Network: Open}); newest.run(t, auditArch, unix.SYS_KILL, 1) != allow {
 		t.Error("a signal is asked about although Landlock guards it")
 	}
-	if counter := newCounter(); counter.run(t, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER) != ask || counter.run(t, auditArch, unix.SYS_PTRACE) != allow {
+	if counter := newCounter(job{Network: Open}); counter.run(t, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER) != ask || counter.run(t, auditArch, unix.SYS_PTRACE) != allow {
 		t.Error("the filter for bwrap does more than counting forks, or less")
 	}
 }

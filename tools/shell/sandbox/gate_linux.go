@@ -19,11 +19,12 @@ type gate struct {
 	roots    []string
 	most     int         // processes and threads
 	left     int         // how many may start before they are counted again
+	door     *door       // nil: no way to the network
 	closed   atomic.Bool // nothing starts any more
 }
 
-func newGate(listener int, j job) *gate {
-	return &gate{listener: listener, roots: j.Write, most: j.Limits.Procs}
+func newGate(listener int, j job, d *door) *gate {
+	return &gate{listener: listener, roots: j.Write, most: j.Limits.Procs, door: d}
 }
 
 // shut stops every further fork; a nil gate has nothing to shut.
@@ -56,6 +57,7 @@ type reply struct {
 func (g *gate) run() {
 	runtime.LockOSThread() // the thread ends with run: its capabilities are gone
 	defer unix.Close(g.listener)
+	defer g.door.close()
 	if err := dropOwnCapabilities(); err != nil {
 		return // the command is refused whatever it asks
 	}
@@ -79,10 +81,12 @@ func (g *gate) answer() {
 		return // whoever asked is gone
 	}
 	rep := reply{id: req.id}
-	switch err := g.decide(&req); {
+	val, err := g.decide(&req)
+	switch {
 	case err == nil:
 		rep.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	case errors.Is(err, errDone):
+		rep.val = val
 	default:
 		var no unix.Errno
 		if !errors.As(err, &no) {
@@ -98,15 +102,20 @@ var errDone = errors.New("done")
 
 // decide returns nil when the kernel is to go on with the call: only for calls
 // whose arguments all stand in registers, since memory could change.
-func (g *gate) decide(req *request) error {
+func (g *gate) decide(req *request) (val int64, err error) {
+	q := &question{gate: g, id: req.id, pid: int(req.pid), nr: uint32(req.nr), args: req.args}
 	switch {
 	case isFork(req.nr):
-		return g.fork()
+		return 0, g.fork()
 	case isSignal(req.nr):
-		return signalAllowed(req)
+		return 0, signalAllowed(req)
+	case isSocketCall(req.nr):
+		if val, err = g.door.answer(q); err == nil {
+			err = errDone
+		}
+		return val, err
 	}
-	q := &question{gate: g, id: req.id, pid: int(req.pid), nr: uint32(req.nr), args: req.args}
-	return q.answer()
+	return 0, q.answer()
 }
 
 func isFork(nr int32) bool {

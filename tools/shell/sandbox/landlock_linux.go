@@ -15,6 +15,7 @@ import (
 const (
 	abiRefer    = 2 // moving between folders
 	abiTruncate = 3
+	abiNetwork  = 4 // binding and connecting of TCP
 	abiIoctl    = 5
 	abiScope    = 6 // signals and abstract sockets
 	abiUnix     = 9
@@ -60,6 +61,14 @@ func restrictPaths(j job) error {
 	if j.ABI >= abiScope {
 		wall = append(wall, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
 	}
+	// Connections of a guarded command are made by the warden.
+	if j.ABI >= abiNetwork && j.Network != Open {
+		closed := landlock.AccessNetSet(ll.AccessNetConnectTCP)
+		if !j.Listen {
+			closed |= ll.AccessNetBindTCP
+		}
+		wall = append(wall, closed)
+	}
 	cfg, err := landlock.NewConfig(wall...)
 	if err != nil {
 		return fmt.Errorf("prepare landlock: %w", err)
@@ -95,7 +104,11 @@ func pathRules(j job, handled landlock.AccessFSSet) []landlock.Rule {
 		rules = append(rules, landlock.PathAccess(rights, p).IgnoreIfMissing())
 	}
 	for _, p := range j.Write {
-		rules = append(rules, landlock.PathAccess(handled&all, p))
+		rights := handled & all
+		if info, err := os.Stat(p); err == nil && !info.IsDir() {
+			rights &= file | use | ll.AccessFSTruncate | ll.AccessFSIoctlDev
+		}
+		rules = append(rules, landlock.PathAccess(rights, p))
 	}
 	return rules
 }

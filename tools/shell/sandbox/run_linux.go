@@ -6,20 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
 const (
-	// probeTime bounds the command that does nothing: starting this program
-	// twice takes some 20 ms, more on a busy machine.
-	probeTime = 20 * time.Second
 	// killTime is how long the warden may take to kill what is left: on a slow
 	// processor with much to do, looking for it takes seconds.
 	killTime = 20 * time.Second
@@ -30,13 +27,15 @@ const (
 
 // job is what a warden is told, as JSON.
 type job struct {
-	Kind        Kind
-	Args, Env   []string
-	Dir         string
-	Read, Write []string
-	Limits      Limits
-	ABI         int  // of Landlock
-	Counts      bool // with Bwrap: forks are counted
+	Kind      Kind
+	Args, Env []string
+	Dir       string
+	Places
+	ABI     int  // of Landlock
+	Counts  bool // with Bwrap: forks are counted
+	Network Network
+	Listen  bool
+	Reach   []string // addresses to try
 }
 
 // ending is what a warden answers, as JSON.
@@ -76,7 +75,7 @@ func (s *Sandbox) try(kind Kind) (text string, err error) {
 		return "", fmt.Errorf("want %s, %s, %s or %s", Auto, Landlock, Bwrap, Off)
 	}
 	s.report.Kind = kind
-	return text, s.probe()
+	return text, s.probe(Open)
 }
 
 // probeBwrap finds out how much of a wall bwrap is here. Versions from 0.8 on
@@ -90,7 +89,7 @@ func (s *Sandbox) probeBwrap() (err error) {
 	}
 	for _, s.counts = range counts {
 		for _, s.users = range [][]string{{"--unshare-user", "--disable-userns"}, {"--unshare-user-try"}} {
-			if err = s.probe(); err == nil {
+			if err = s.probe(Open); err == nil {
 				return nil
 			}
 		}
@@ -99,11 +98,11 @@ func (s *Sandbox) probeBwrap() (err error) {
 }
 
 // probe runs a command that does nothing.
-func (s *Sandbox) probe() error {
+func (s *Sandbox) probe(n Network) error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	var said bytes.Buffer
-	out, err := s.Run(ctx, Command{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Stdout: &said, Stderr: &said})
+	out, err := s.Run(ctx, Command{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Stdout: &said, Stderr: &said, Network: n})
 	if err == nil && out != (Outcome{}) {
 		err = fmt.Errorf("a command that does nothing ended with %+v: %s", out, said.String())
 	}
@@ -114,26 +113,34 @@ func (s *Sandbox) probe() error {
 // TMPDIR is a folder that is gone afterwards. When ctx ends the command is
 // killed and the cause returned.
 func (s *Sandbox) Run(ctx context.Context, c Command) (out Outcome, err error) {
+	network, err := s.networkOf(c)
+	if err != nil {
+		return out, err
+	}
 	temp, err := os.MkdirTemp("", "magpie-exec-")
 	if err != nil {
 		return out, fmt.Errorf("create folder for a command: %w", err)
 	}
-	defer func() {
-		if gone := os.RemoveAll(temp); gone != nil && err == nil {
-			err = fmt.Errorf("remove the folder of a command: %w", gone)
-		}
-	}()
+	defer removeTree(temp)
 	if temp, err = realPath(temp); err != nil {
 		return out, fmt.Errorf("find folder for a command: %w", err)
 	}
-	j := job{
-		Kind: s.report.Kind, Args: c.Args, Env: append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+temp), Dir: c.Dir,
-		Read: s.read, Write: append(s.write[:len(s.write):len(s.write)], temp), Limits: s.limits, ABI: s.abi, Counts: s.counts,
+	env, err := c.environment(temp)
+	if err != nil {
+		return out, err
 	}
+	j := job{
+		Kind: s.report.Kind, Args: c.Args, Env: env, Dir: c.Dir,
+		ABI: s.abi, Counts: s.counts, Network: network, Listen: s.listen, Reach: c.reach,
+	}
+	if err := s.place(&j, c.Places); err != nil {
+		return out, err
+	}
+	j.Write = append(j.Write, temp)
 	if j.Kind == Bwrap {
 		j.Args = append(append([]string{s.bwrap}, s.bwrapArgs(j)...), c.Args...)
 	}
-	end, err := runWarden(ctx, j, c.Stdout, c.Stderr)
+	end, err := runWarden(ctx, j, c)
 	switch {
 	case ctx.Err() != nil:
 		return out, context.Cause(ctx)
@@ -148,7 +155,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (out Outcome, err error) {
 // runWarden starts the warden. The pipe over which it gets its job is also its
 // lifeline: it kills the command when the other end is closed, be it because
 // ctx ended or because this program died.
-func runWarden(ctx context.Context, j job, stdout, stderr io.Writer) (end ending, err error) {
+func runWarden(ctx context.Context, j job, c Command) (end ending, err error) {
 	lifeR, lifeW, err := os.Pipe()
 	if err != nil {
 		return end, fmt.Errorf("start a command: %w", err)
@@ -165,8 +172,16 @@ func runWarden(ctx context.Context, j job, stdout, stderr io.Writer) (end ending
 	// A program built with the race detector would sleep a second at its end.
 	cmd.Env = []string{helperVariable + "=" + wardenRole, "GORACE=atexit_sleep_ms=0"}
 	cmd.Dir = "/"
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ExtraFiles = []*os.File{lifeR, endW}
+	if j.Network == Guarded {
+		way, err := openWay(ctx, c.Proxy)
+		if err != nil {
+			return end, err
+		}
+		defer way.close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, way.theirs)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = lifeW.Close
 	cmd.WaitDelay = waitDelay
@@ -178,7 +193,18 @@ func runWarden(ctx context.Context, j job, stdout, stderr io.Writer) (end ending
 	}
 	// A warden that dies early says more by its end than this by its error.
 	wrote := json.NewEncoder(lifeW).Encode(j)
+	ended := make(chan struct{})
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		select {
+		case <-c.Term:
+			_, _ = lifeW.Write([]byte{askToEnd}) // it has ended, if nobody reads
+		case <-ended:
+		}
+	})
 	waited := cmd.Wait()
+	close(ended)
+	asked.Wait()
 	if err := json.NewDecoder(endR).Decode(&end); err != nil {
 		return end, fmt.Errorf("the warden of a command died: %w", errors.Join(waited, wrote))
 	}
@@ -192,6 +218,9 @@ func (s *Sandbox) bwrapArgs(j job) []string {
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--tmpfs", "/", "--dev", "/dev", "--proc", "/proc",
 	}, s.users...)
+	if j.Network == None && !j.Counts { // else the filter is there
+		args = append(args, "--unshare-net")
+	}
 	for _, p := range kernelSettings() {
 		args = append(args, "--ro-bind-try", p, p)
 	}

@@ -11,11 +11,15 @@
 package sandbox
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,14 +48,18 @@ var (
 type Options struct {
 	// Want is the kind; "" is Auto.
 	Want Kind
-	// Write are the folders that commands may change; at least one. They must
-	// exist.
+	// Write are the folders that commands may change. They must exist.
 	Write []string
 	// Hidden are files and folders that no command may reach: configuration,
 	// keys, store. A folder of Write may lie inside one of them.
 	Hidden []string
 	// Limits bound a command; zero fields have defaults.
 	Limits Limits
+	// Network is what commands have unless one says otherwise; "" is AutoNetwork.
+	Network Network
+	// Listen lets guarded commands listen on TCP ports of this machine, and
+	// connect to those.
+	Listen bool
 }
 
 // Limits bound one command with all its processes, or each of its processes.
@@ -83,12 +91,45 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Command is what to run. It gets no input.
+// Command is what to run.
 type Command struct {
-	Args           []string // the program, as an absolute path, and its arguments
-	Env            []string // the whole environment, besides TMPDIR
-	Dir            string   // an absolute path
+	Args           []string  // the program, as an absolute path, and its arguments
+	Env            []string  // the whole environment, besides TMPDIR
+	Dir            string    // an absolute path
+	Stdin          io.Reader // nil: no input
 	Stdout, Stderr io.Writer
+	// Places is what this run has of its own; nil: what the Sandbox gives.
+	Places *Places
+	// Term asks the processes of the command to end (SIGTERM) when it is closed;
+	// nil: never.
+	Term <-chan struct{}
+	// Network is what this one has; "" is the sandbox's. Guarded is an error of
+	// Run where it does not work.
+	Network Network
+	// Proxy gets every connection that a guarded command makes to ProxyAddress,
+	// each on a goroutine of its own. The connection is closed when Proxy
+	// returns, and when the command has ended; then ctx ends, too, and Run waits
+	// until Proxy has returned. nil: none is let through.
+	Proxy func(ctx context.Context, conn net.Conn)
+
+	// Prepare is told the folder of TMPDIR before the command starts. It may put
+	// files there and returns more variables, which
+	// count instead of those of Env; nil: none.
+	Prepare func(temp string) (env []string, err error)
+
+	reach []string // only tried, for Reaches
+}
+
+// Places are what one run reaches beside the system's programs, instead of the
+// folders of the Sandbox. What lies in them may not be Hidden.
+type Places struct {
+	Read  []string // files and folders
+	Write []string // the same, to be changed
+	// Limits are those of this run; zero fields: those of the Sandbox.
+	Limits Limits
+	// Sockets allows a guarded command to make sockets of files and to listen
+	// there, which some programs insist on. Nobody connects to one.
+	Sockets bool
 }
 
 // Outcome is how a command ended.
@@ -102,6 +143,8 @@ type Report struct {
 	Kind Kind
 	// Text is one line for people: what the wall is, or why there is none.
 	Text string
+	// Network is what commands have by default; never AutoNetwork.
+	Network Network
 }
 
 // Sandbox runs commands. Safe for concurrent use. It starts no goroutine that
@@ -110,11 +153,16 @@ type Sandbox struct {
 	report Report
 	read   []string // real paths of what may be read and executed
 	write  []string // real paths of what may be changed
+	hidden []string
 	limits Limits
 	bwrap  string   // path of the program
 	users  []string // its options about user namespaces
 	counts bool     // bwrap's commands are under a filter that counts forks
 	abi    int      // of Landlock
+
+	network Network
+	listen  bool
+	guards  bool // Guarded works here
 }
 
 // Report says what is in force.
@@ -124,7 +172,7 @@ func (s *Sandbox) Report() Report { return s.report }
 // program must call Helper first thing in main. Errors are ErrUnavailable and
 // ErrExposed with an explanation for the operator.
 func New(o Options) (*Sandbox, error) {
-	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths()}
+	s := &Sandbox{limits: o.Limits.withDefaults(), read: systemPaths(), hidden: o.Hidden, listen: o.Listen, network: Open}
 	if o.Want == "" {
 		o.Want = Auto
 	}
@@ -136,34 +184,80 @@ func New(o Options) (*Sandbox, error) {
 		s.write = append(s.write, real)
 	}
 	if o.Want != Off {
-		if err := s.exposed(o.Hidden); err != nil {
-			return nil, err
+		if h, dir := s.exposed(append(s.read[:len(s.read):len(s.read)], s.write...)); h != "" {
+			return nil, fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
 		}
 	}
-	return s, s.choose(o.Want)
+	if err := s.choose(o.Want); err != nil {
+		return s, err
+	}
+	return s, s.chooseNetwork(o.Network)
 }
 
-// exposed says which hidden thing lies in a folder that commands get. Neither
+// exposed says which hidden thing lies in which of the folders. Neither
 // Landlock nor anybody who reads a configuration can subtract from a folder.
-func (s *Sandbox) exposed(hidden []string) error {
-	for _, h := range hidden {
+func (s *Sandbox) exposed(dirs []string) (hidden, in string) {
+	for _, h := range s.hidden {
 		real, err := realPath(h)
 		if err != nil {
 			continue // not there yet, or not ours to see
 		}
-		for _, dir := range append(append([]string{}, s.write...), s.read...) {
+		for _, dir := range dirs {
 			if inside(real, dir) {
-				return fmt.Errorf("%w: %s lies in %s, which commands may read; move one of them, or set tools.exec.enabled: false", ErrExposed, h, dir)
+				return h, dir
 			}
+		}
+	}
+	return "", ""
+}
+
+// place puts what a run has of its own into its job.
+func (s *Sandbox) place(j *job, p *Places) error {
+	j.Read, j.Limits = s.read[:len(s.read):len(s.read)], s.limits
+	if p == nil {
+		j.Write = s.write[:len(s.write):len(s.write)]
+		return nil
+	}
+	j.Limits, j.Sockets = p.Limits.or(s.limits), p.Sockets
+	for i, path := range append(p.Read[:len(p.Read):len(p.Read)], p.Write...) {
+		real, err := realPath(path)
+		if err != nil {
+			return fmt.Errorf("open folder for a command: %w", err)
+		}
+		if h, _ := s.exposed([]string{real}); h != "" && s.report.Kind != Off {
+			return fmt.Errorf("%w: %s lies in %s", ErrExposed, h, path)
+		}
+		if i < len(p.Read) {
+			j.Read = append(j.Read, real)
+		} else {
+			j.Write = append(j.Write, real)
 		}
 	}
 	return nil
 }
 
+// Exposes says whether something hidden lies in a folder, so that no run gets it.
+func (s *Sandbox) Exposes(dir string) bool {
+	real, err := realPath(dir)
+	if err != nil {
+		return false
+	}
+	hidden, _ := s.exposed([]string{real})
+	return hidden != ""
+}
+
+// or takes from all what l leaves open.
+func (l Limits) or(all Limits) Limits {
+	return Limits{
+		CPU: cmp.Or(l.CPU, all.CPU), File: cmp.Or(l.File, all.File), Data: cmp.Or(l.Data, all.Data),
+		Files: cmp.Or(l.Files, all.Files), Procs: cmp.Or(l.Procs, all.Procs),
+	}
+}
+
 // choose tries the wanted kind, or one after the other.
 func (s *Sandbox) choose(want Kind) error {
 	if want == Off {
-		s.report = Report{Off, "off: switched off by the configuration; commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: switched off by the configuration; commands can do what the bot's user can"}
 		return nil
 	}
 	kinds := []Kind{want}
@@ -171,20 +265,20 @@ func (s *Sandbox) choose(want Kind) error {
 		kinds = []Kind{Landlock, Bwrap}
 	}
 	if want == Auto && runtime.GOOS != "linux" {
-		s.report = Report{Off, "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: there is none for " + runtime.GOOS + "; commands can do what the bot's user can"}
 		return nil
 	}
 	var why []string
 	for _, kind := range kinds {
 		text, err := s.try(kind)
 		if err == nil {
-			s.report = Report{kind, text}
+			s.report = Report{Kind: kind, Text: text}
 			return nil
 		}
 		why = append(why, fmt.Sprintf("%s: %v", kind, err))
 	}
 	if want == Auto {
-		s.report = Report{Off, "off: nothing to build it of works here (" + strings.Join(why, "; ") + "); commands can do what the bot's user can"}
+		s.report = Report{Kind: Off, Text: "off: nothing to build it of works here (" + strings.Join(why, "; ") + "); commands can do what the bot's user can"}
 		return nil
 	}
 	return fmt.Errorf("%w: %s. Landlock needs Linux 5.13 or newer with landlock in the list of its security modules "+
@@ -193,8 +287,9 @@ func (s *Sandbox) choose(want Kind) error {
 		ErrUnavailable, strings.Join(why, "; "))
 }
 
-// Readable says whether a program at this absolute path can be run inside.
-func (s *Sandbox) Readable(path string) bool {
+// Readable says whether a program at this absolute path can be run inside, by
+// commands that also get more.
+func (s *Sandbox) Readable(path string, more ...string) bool {
 	if s.report.Kind == Off {
 		return true
 	}
@@ -202,12 +297,29 @@ func (s *Sandbox) Readable(path string) bool {
 	if err != nil {
 		return false
 	}
-	for _, dir := range append(append([]string{}, s.read...), s.write...) {
-		if inside(real, dir) {
+	for _, dir := range slices.Concat(s.read, s.write, more) {
+		if dir, err := realPath(dir); err == nil && inside(real, dir) {
 			return true
 		}
 	}
 	return false
+}
+
+// environment is that of a command whose TMPDIR is temp.
+func (c Command) environment(temp string) ([]string, error) {
+	env := append(slices.Clone(c.Env), "TMPDIR="+temp)
+	if c.Prepare == nil {
+		return env, nil
+	}
+	more, err := c.Prepare(temp)
+	if err != nil {
+		return nil, fmt.Errorf("prepare a command: %w", err)
+	}
+	env = slices.DeleteFunc(env, func(old string) bool {
+		name, _, _ := strings.Cut(old, "=")
+		return slices.ContainsFunc(more, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	})
+	return append(env, more...), nil
 }
 
 func realPath(path string) (string, error) {

@@ -19,6 +19,8 @@ const waitDelay = 5 * time.Second
 // none, so it always returns false.
 func Helper() bool { return false }
 
+func (s *Sandbox) probe(Network) error { return errors.New("for Linux") }
+
 func (s *Sandbox) try(kind Kind) (string, error) {
 	return "", fmt.Errorf("%s is for Linux", kind)
 }
@@ -26,14 +28,19 @@ func (s *Sandbox) try(kind Kind) (string, error) {
 // Run runs a command in a process group of its own and kills the group at the
 // end. What leaves the group outlives it.
 func (s *Sandbox) Run(ctx context.Context, c Command) (Outcome, error) {
+	if _, err := s.networkOf(c); err != nil {
+		return Outcome{}, err
+	}
 	temp, err := os.MkdirTemp("", "magpie-exec-")
 	if err != nil {
 		return Outcome{}, fmt.Errorf("create folder for a command: %w", err)
 	}
-	defer os.RemoveAll(temp)
+	defer removeTree(temp)
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], "TMPDIR="+temp)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
+	if cmd.Env, err = c.environment(temp); err != nil {
+		return Outcome{}, err
+	}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = waitDelay

@@ -18,7 +18,12 @@ import (
 const (
 	jobFile = 3 // the job; its end is the order to stop
 	endFile = 4 // where the ending goes
+	netFile = 5 // where connections of a guarded command go
 )
+
+// askToEnd is a byte behind the job: the command is to end by itself. The line
+// end of the job is none.
+const askToEnd = 'T'
 
 // pollTime is how often the warden looks for processes to kill while some are
 // left: they go at once, unless the machine is busy.
@@ -28,6 +33,7 @@ const pollTime = 2 * time.Millisecond
 func guardCommand() {
 	unix.CloseOnExec(jobFile)
 	unix.CloseOnExec(endFile)
+	unix.CloseOnExec(netFile)
 	// A stop of the whole service reaches the warden too. The bot will tell
 	// it what to do; a signal that is ignored would be ignored by the command.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
@@ -49,11 +55,18 @@ func runJob() (ending, error) {
 		return ending{}, fmt.Errorf("become the parent of orphans: %w", err)
 	}
 	stop := make(chan struct{})
-	go func() { // ends with the process
-		_, _ = io.Copy(io.Discard, life)
-		close(stop)
-	}()
 	w := &warden{job: j, gone: make(chan struct{}), ended: make(chan syscall.WaitStatus, 1)}
+	go func() { // ends with the process
+		defer close(stop)
+		order := make([]byte, 1)
+		for {
+			if n, err := life.Read(order); err != nil {
+				return
+			} else if n == 1 && order[0] == askToEnd {
+				w.signal(syscall.SIGTERM)
+			}
+		}
+	}()
 	return w.run(stop)
 }
 
@@ -61,6 +74,7 @@ func runJob() (ending, error) {
 type warden struct {
 	job   job
 	gate  *gate // nil: there is no filter
+	door  *door // nil: the network is not guarded
 	first int   // the command's first process
 	ended chan syscall.WaitStatus
 	gone  chan struct{} // closed when no child is left
@@ -69,6 +83,9 @@ type warden struct {
 }
 
 func (w *warden) run(stop <-chan struct{}) (end ending, err error) {
+	if w.door, err = openDoor(w.job); err != nil {
+		return end, err
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return end, fmt.Errorf("make a socket: %w", err)
@@ -119,7 +136,7 @@ func (w *warden) prepare(sock *os.File) error {
 	}
 	if listener >= 0 {
 		w.mu.Lock()
-		w.gate = newGate(listener, w.job)
+		w.gate = newGate(listener, w.job, w.door)
 		w.mu.Unlock()
 		go w.gate.run() // ends when the last process under the filter does
 	}
@@ -163,10 +180,8 @@ func (w *warden) killAll() bool {
 	for {
 		w.mu.Lock()
 		w.gate.shut()
-		for _, p := range descendants(os.Getpid()) {
-			_ = syscall.Kill(p.pid, syscall.SIGKILL) // gone already: fine
-		}
 		w.mu.Unlock()
+		w.signal(syscall.SIGKILL)
 		select {
 		case <-w.gone:
 			return true
@@ -174,6 +189,15 @@ func (w *warden) killAll() bool {
 			return false
 		case <-again.C:
 		}
+	}
+}
+
+// signal reaches all processes of the command.
+func (w *warden) signal(what syscall.Signal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range descendants(os.Getpid()) {
+		_ = syscall.Kill(p.pid, what) // gone already: fine
 	}
 }
 

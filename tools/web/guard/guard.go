@@ -12,6 +12,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,6 +37,7 @@ type Options struct {
 // Guard decides which addresses may be reached. Safe for concurrent use.
 type Guard struct {
 	list   *ssrf.Guardian
+	allow  []netip.Prefix // although private
 	dialer net.Dialer
 }
 
@@ -55,7 +58,7 @@ func New(o *Options) (*Guard, error) {
 			v6 = append(v6, p)
 		}
 	}
-	g := &Guard{list: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
+	g := &Guard{allow: append(v4, v6...), list: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 	g.dialer = net.Dialer{Timeout: dialTimeout, Control: g.control, Resolver: o.Resolver}
 	return g, nil
 }
@@ -92,6 +95,51 @@ func (g *Guard) Check(addr netip.Addr) error {
 	if err := g.list.SafeAddr(inner); err != nil {
 		return tools.Errorf(tools.Security, "%s is a private or reserved address, which web tools do not reach; want a public one."+
 			" If this network is to be reachable, the owner of the bot lists it under tools.web.allow_private", addr)
+	}
+	if !slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(inner) }) && own(inner) {
+		return tools.Errorf(tools.Security, "%s is an address of the bot's own machine, whose services web tools do not reach."+
+			" If they are to be reachable, the owner of the bot lists it under tools.web.allow_private", addr)
+	}
+	return nil
+}
+
+// own says whether a public address is this machine's. The addresses are looked
+// up each time: they change.
+func own(addr netip.Addr) bool {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(all, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Addr().Unmap() == addr
+	})
+}
+
+// CheckHost judges a host that somebody else dials, a proxy by which this
+// machine gets out: by what it looks like from here. A name that only the proxy
+// knows is the proxy's to judge, unless it is one of a local network.
+func (g *Guard) CheckHost(ctx context.Context, host string) error {
+	host = strings.TrimSuffix(host, ".")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return g.Check(addr)
+	}
+	for _, end := range []string{"localhost", "local", "internal", "lan", "home.arpa"} {
+		if host == end || strings.HasSuffix(host, "."+end) || !strings.Contains(host, ".") {
+			return tools.Errorf(tools.Security, "%s is a name of the local network, which is not reached; want a public host", host)
+		}
+	}
+	resolver := g.dialer.Resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	addresses, _ := resolver.LookupNetIP(ctx, "ip", host) // not known here: see above
+	for _, addr := range addresses {
+		if err := g.Check(addr); err != nil {
+			return err
+		}
 	}
 	return nil
 }

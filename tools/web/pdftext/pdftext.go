@@ -20,6 +20,7 @@ import (
 	"github.com/ledongthuc/pdf"
 
 	"magpie/tools"
+	"magpie/tools/shell/sandbox"
 )
 
 // Flag is the only argument of the program when it is to read a PDF: it calls
@@ -28,11 +29,12 @@ import (
 const Flag = "--magpie-pdf-text"
 
 const (
-	maxTime   = 30 * time.Second
-	maxText   = 4 << 20   // bytes that are read from the process
-	maxMemory = 512 << 20 // bytes of the process
-	maxPages  = 500
-	exitDelay = 2 * time.Second // for the pipes of a killed process
+	maxTime    = 30 * time.Second
+	maxText    = 4 << 20   // bytes that are read from the process
+	maxMemory  = 512 << 20 // bytes of the process
+	maxPages   = 500
+	maxThreads = 64              // of a reader in the sandbox: Go's own
+	exitDelay  = 2 * time.Second // for the pipes of a killed process
 )
 
 // Command is what reads PDFs on this machine.
@@ -47,24 +49,28 @@ func Command() []string {
 	return []string{self, Flag}
 }
 
-// Extract runs command (see Command) and returns the text of a PDF. Errors are
-// written for the model.
+// Extract is that of a Reader without a sandbox.
 func Extract(ctx context.Context, command []string, file []byte) (string, error) {
-	if len(command) == 0 {
+	return Reader{Command: command}.Extract(ctx, file)
+}
+
+// Reader says how PDF files are read.
+type Reader struct {
+	Command []string         // see Command
+	Wall    *sandbox.Sandbox // that it runs in; nil: with the rights of the bot's user
+}
+
+// Extract returns the text of a PDF. Errors are written for the model.
+func (r Reader) Extract(ctx context.Context, file []byte) (string, error) {
+	if len(r.Command) == 0 {
 		return "", tools.Errorf(tools.Failed, "PDF files cannot be read here")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errSlow)
 	defer cancel()
 	ctx, full := context.WithCancelCause(ctx)
 	defer full(nil)
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOMAXPROCS=1"} // none of the bot's keys
-	cmd.Dir = os.TempDir()
-	cmd.Stdin = bytes.NewReader(file)
 	out := &capped{full: full}
-	cmd.Stdout = out
-	cmd.WaitDelay = exitDelay
-	err := cmd.Run()
+	err := r.run(ctx, bytes.NewReader(file), out)
 	text := strings.TrimSpace(strings.ToValidUTF8(string(out.text), ""))
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errFull):
@@ -79,6 +85,29 @@ func Extract(ctx context.Context, command []string, file []byte) (string, error)
 		return "", tools.Errorf(tools.Failed, "the PDF holds no text, most likely it is scanned pictures")
 	}
 	return text, nil // also what was read before a damaged page
+}
+
+// run is the process.
+func (r Reader) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	env := []string{"PATH=" + os.Getenv("PATH"), "GOMAXPROCS=1"} // none of the bot's keys
+	if r.Wall == nil {
+		cmd := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
+		cmd.Env, cmd.Dir = env, os.TempDir()
+		cmd.Stdin, cmd.Stdout = in, out
+		cmd.WaitDelay = exitDelay
+		return cmd.Run()
+	}
+	end, err := r.Wall.Run(ctx, sandbox.Command{
+		Args: r.Command, Env: env, Dir: "/", Stdin: in, Stdout: out,
+		Places: &sandbox.Places{
+			Read:   r.Command[:1],
+			Limits: sandbox.Limits{CPU: maxTime, File: 1 << 20, Data: maxMemory, Files: 64, Procs: maxThreads},
+		},
+	})
+	if err == nil && (end.Code != 0 || end.Signal != "") {
+		err = fmt.Errorf("the reader ended with %d %s", end.Code, end.Signal)
+	}
+	return err
 }
 
 // Why a reader is ended.
