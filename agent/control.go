@@ -159,6 +159,7 @@ func (c *held) Status(ctx context.Context) command.Status {
 	}
 	if s, err := h.session(ctx); err == nil {
 		st.Messages, st.Tokens = s.Size()
+		st.Why = &command.Why{Sources: s.Sources(-1), Summarised: s.Summarised()}
 	}
 	set, err := h.a.ports.Settings.Load(ctx, h.key)
 	if err == nil {
@@ -172,24 +173,12 @@ func (c *held) Status(ctx context.Context) command.Status {
 	}
 	if t := h.now; t != nil {
 		st.Running, st.Since, st.Tool = true, t.began, t.doing.tool
+		if st.Why != nil {
+			st.Why.Sources = chat.JoinSources(st.Why.Sources, t.doing.sources)
+		}
 		st.Asks = slices.Compact(slices.Sorted(slices.Values(t.doing.asks)))
 	}
 	return st
-}
-
-// Why implements command.Chat.
-func (c *held) Why(ctx context.Context) (command.Why, error) {
-	s, err := c.h.session(ctx)
-	if err != nil {
-		return command.Why{}, err
-	}
-	why := command.Why{Sources: s.Sources(-1), Summarised: s.Summarised()}
-	c.h.mu.Lock()
-	defer c.h.mu.Unlock()
-	if t := c.h.now; t != nil {
-		why.Sources = chat.JoinSources(why.Sources, t.doing.sources)
-	}
-	return why, nil
 }
 
 // Said implements command.Chat.

@@ -113,10 +113,7 @@ func TestSourcesOfWhatIsShown(t *testing.T) {
 	w.play(b, "read", "act")
 	w.mu.Lock()
 	var kept []chat.Stored
-	for _, r := range w.records[1:] { // the page is gone, and what was said after it is not
-		kept = append(kept, r)
-	}
-	w.records = kept
+	w.records = append(kept, w.records[1:]...) // the page is gone, and what was said after it is not
 	w.mu.Unlock()
 	wantEqual(t, "its own words", from(chat.SourcePage, "https://a.example/"), w.play(acting(w, nil), "act"))
 
@@ -242,14 +239,28 @@ func TestAllowedIsNotAskedAgain(t *testing.T) {
 		say  string
 		asks int
 	}{
-		{build, 0}, {search, 0},
-		{build, 1}, {build, 0}, {`exec {"dir":"a","command":"make"}`, 0}, // the same, written otherwise
-		{`exec {"command":"make","dir":"b"}`, 1}, {`exec {"command":"make all","dir":"a"}`, 1}, {build, 0},
-		{"restart", 0}, {build, 0},
-		{`write_file {"command":"Makefile"}`, 0}, {build, 1}, {build, 0},
-		{`set_env {"command":"CC"}`, 0}, {build, 1},
-		{`web_search {"command":"y"}`, 0}, {build, 1}, {build, 0},
-		{"/new", 0}, {build, 0}, {search, 0}, {build, 1},
+		{build, 0},
+		{search, 0},
+		{build, 1},
+		{build, 0},
+		{`exec {"dir":"a","command":"make"}`, 0}, // the same, written otherwise
+		{`exec {"command":"make","dir":"b"}`, 1},
+		{`exec {"command":"make all","dir":"a"}`, 1},
+		{build, 0},
+		{"restart", 0},
+		{build, 0},
+		{`write_file {"command":"Makefile"}`, 0},
+		{build, 1},
+		{build, 0},
+		{`set_env {"command":"CC"}`, 0},
+		{build, 1},
+		{`web_search {"command":"y"}`, 0},
+		{build, 1},
+		{build, 0},
+		{"/new", 0},
+		{build, 0},
+		{search, 0},
+		{build, 1},
 	} {
 		before := g.asked
 		switch k.say {
@@ -309,10 +320,7 @@ func TestWhy(t *testing.T) {
 		if d.Text == "/new" {
 			return fmt.Sprint(c.Reset(ctx))
 		}
-		why, err := c.Why(ctx)
-		if err != nil {
-			t.Error(err)
-		}
+		why := c.Status(ctx).Why
 		got = append(got, fmt.Sprint(len(why.Sources), len(why.Summarised)))
 		return ""
 	})

@@ -9,6 +9,7 @@ import (
 	_ "image/gif" // decoder
 	"image/jpeg"
 	_ "image/png" // decoder
+	"sync"
 
 	"golang.org/x/image/draw"
 	_ "golang.org/x/image/webp" // decoder
@@ -17,6 +18,10 @@ import (
 // maxPixels bounds what is decoded: 40 million pixels are 160 MB of memory,
 // and more than any camera's picture that a chat platform passes on.
 const maxPixels = 40_000_000
+
+// decoding has one picture after the other decoded, so that many at once need no
+// more memory.
+var decoding sync.Mutex
 
 // ErrTooManyPixels: the picture's header promises more pixels than are decoded.
 var ErrTooManyPixels = errors.New("picture has too many pixels")
@@ -27,6 +32,11 @@ var ErrTooManyPixels = errors.New("picture has too many pixels")
 // and of a GIF the first picture, it becomes a JPEG on white. The header is checked before anything is
 // decoded.
 func Shrink(img []byte, maxSide, maxBytes int) (small []byte, mime string, err error) {
+	defer func() {
+		if p := recover(); p != nil { // a decoder that a stranger's bytes have broken
+			small, mime, err = nil, "", fmt.Errorf("decode the picture: %v", p)
+		}
+	}()
 	head, format, err := image.DecodeConfig(bytes.NewReader(img))
 	if err != nil {
 		return nil, "", fmt.Errorf("read the picture's header: %w", err)
@@ -45,6 +55,8 @@ func Shrink(img []byte, maxSide, maxBytes int) (small []byte, mime string, err e
 	if long <= maxSide && len(img) <= maxBytes && !moves {
 		return img, "image/" + format, nil
 	}
+	decoding.Lock()
+	defer decoding.Unlock()
 	src, _, err := image.Decode(bytes.NewReader(img))
 	if err != nil {
 		return nil, "", fmt.Errorf("decode the picture: %w", err)

@@ -186,18 +186,7 @@ func (c *call) doubt() Doubt {
 	return Doubt{}
 }
 
-type (
-	reasonKey struct{}
-	visitKey  struct{}
-)
-
-// Reason says why a call is asked about, beside the policy and what the turn
-// has read: for people, in the language of the chat; "" nothing. An Approver
-// shows it.
-func Reason(ctx context.Context) string {
-	why, _ := ctx.Value(reasonKey{}).(string)
-	return why
-}
+type visitKey struct{}
 
 // visiting lets the tool ask what the policy says of what it comes upon. rule is
 // the one that a person has allowed the call against.

@@ -54,6 +54,7 @@ type extras struct {
 	mend     func(args map[string]any)
 	matter   func(sc Scope, args json.RawMessage) Matter
 	doubt    func(sc Scope, args json.RawMessage) Doubt
+	show     func(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error)
 }
 
 // WithSubject makes the tool a Subjecter.
@@ -96,6 +97,11 @@ func WithJudge(fn func(args json.RawMessage) error) Option {
 // WithMend makes the tool a Mender.
 func WithMend(fn func(args map[string]any)) Option {
 	return func(e *extras) { e.mend = fn }
+}
+
+// WithShow makes the tool a Shower.
+func WithShow(fn func(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error)) Option {
+	return func(e *extras) { e.show = fn }
 }
 
 type typed struct {
@@ -148,7 +154,10 @@ func (t *typed) Stamp(ctx context.Context, sc Scope, args json.RawMessage) (stri
 
 // Stays implements Stayer.
 func (t *typed) Stays(sc Scope, args json.RawMessage) bool {
-	return t.stays != nil && t.stays(sc, args)
+	if t.stays == nil {
+		return t.spec.Effect != Acts
+	}
+	return t.stays(sc, args)
 }
 
 // Judge implements Judge.
@@ -164,6 +173,14 @@ func (t *typed) Mend(args map[string]any) {
 	if t.mend != nil {
 		t.mend(args)
 	}
+}
+
+// Show implements Shower.
+func (t *typed) Show(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error) {
+	if t.show == nil {
+		return Shown{}, nil
+	}
+	return t.show(ctx, sc, args)
 }
 
 // Spec implements Tool.

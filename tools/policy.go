@@ -151,14 +151,6 @@ func (p *Policy) forbids(sc Scope, s Spec) bool {
 	return false
 }
 
-// Approver asks somebody who may approve and waits for the answer. The time it
-// takes does not count as the tool's.
-type Approver interface {
-	// Approve returns nil when the call may run, else an error for the model;
-	// an *Error keeps its kind, any other becomes a Permission failure.
-	Approve(ctx context.Context, sc Scope, spec Spec, args json.RawMessage) error
-}
-
 // Subjecter is a Tool whose main argument can be written in several ways. The
 // policy matches what Subject makes of it, so that "./a" does not slip through
 // a rule about "a".
@@ -166,8 +158,8 @@ type Subjecter interface {
 	Subject(main string) string
 }
 
-// Stayer is a Tool with effect Acts of which some calls reach nobody but the
-// current chat.
+// Stayer is a Tool of which some calls reach nobody but the current chat, with
+// effect Acts, or some reach further than its effect says.
 type Stayer interface {
 	Stays(sc Scope, args json.RawMessage) bool
 }
@@ -223,44 +215,23 @@ func (e *Executor) judged(ctx context.Context, c *call) (_ context.Context, allo
 			return ctx, false, err
 		}
 	}
-	if err := e.ask(context.WithValue(ctx, reasonKey{}, why.Why), c); err != nil {
+	if err := e.ask(ctx, c); err != nil {
 		return ctx, false, err
 	}
-	// What was asked about must be what runs: files and links may have changed
-	// while the question stood.
+	// What was asked about must be what runs: links may have changed while the
+	// question stood.
 	now := e.decide(c)
 	if now.action == Deny {
 		return ctx, false, c.denied()
 	}
-	if now.rule != v.rule || c.doubt().Of != why.Of {
+	if now.rule != v.rule {
 		return ctx, false, Errorf(Permission, "while the question about this call of %s stood, what it would do has changed, so it was not done; call it again to ask anew", c.name)
-	}
-	if why.Settle != nil {
-		why.Settle()
 	}
 	return e.visiting(ctx, c, v.rule), true, nil
 }
 
 func (c *call) denied() error {
 	return Errorf(Permission, "the policy of this bot does not allow this call of %s here; do not try it again, find another way or say so", c.name)
-}
-
-func (e *Executor) ask(ctx context.Context, c *call) error {
-	if e.opt.Approver == nil {
-		return Errorf(Permission, "this call of %s needs an approval, and nobody can be asked here; find another way or say so", c.name)
-	}
-	ask := func(ctx context.Context) error { return e.opt.Approver.Approve(ctx, c.scope, c.entry.spec, c.args) }
-	var err error
-	if c.scope.Caller != nil {
-		err = c.scope.Caller.Ask(ctx, ask)
-	} else {
-		err = ask(ctx)
-	}
-	var said *Error
-	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
-		return err
-	}
-	return Errorf(Permission, "this call of %s was not approved: %w", c.name, err)
 }
 
 func severity(a Action) int {

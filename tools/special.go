@@ -11,11 +11,14 @@ import (
 // turns take for orders.
 func (e *Executor) risky(c *call, m *matter) bool {
 	spec := c.entry.spec
+	s, ok := as[Stayer](c.entry.tool)
+	if ok && !s.Stays(c.scope, c.args) {
+		return true
+	}
 	if spec.Effect != Acts {
 		return spec.Category == Code || spec.Effect == Writes && spec.Category == File && e.reaches(m, e.opt.Policy.obeyed)
 	}
-	s, ok := as[Stayer](c.entry.tool)
-	return !ok || !s.Stays(c.scope, c.args)
+	return !ok
 }
 
 // reaches says whether one of the files of a call is of some kind, by any of its

@@ -15,9 +15,6 @@ type Chat interface {
 	// Reset begins a new conversation: the model sees nothing older.
 	Reset(ctx context.Context) error
 	Status(ctx context.Context) Status
-	// Why is what the conversation holds of text from outside, with what the
-	// running turn has read.
-	Why(ctx context.Context) (Why, error)
 	// Said is the last text of the bot in the conversation, "" when there is none.
 	Said(ctx context.Context) string
 	// Say puts a message into the chat's mailbox as if its sender had written
@@ -35,4 +32,7 @@ type Status struct {
 	Messages int       // in the conversation that the model sees
 	Tokens   int       // of that conversation, estimated
 	Model    string    // that answered last, or will be asked
+	// Why is what the conversation holds of text from outside, with what the
+	// running turn has read; nil when that could not be looked up.
+	Why *Why
 }

@@ -29,12 +29,10 @@ type room struct {
 	resets  int
 	said    []chat.Inbound
 	last    string // that the bot said
-	why     command.Why
 	err     error
 }
 
-func (c *room) Why(context.Context) (command.Why, error) { return c.why, nil }
-func (c *room) Said(context.Context) string              { return c.last }
+func (c *room) Said(context.Context) string { return c.last }
 
 func (c *room) Stop(context.Context) (bool, error) {
 	stopped := c.running

@@ -28,14 +28,14 @@ func runWhy(ctx context.Context, s *Set, r *request) (string, error) {
 		}
 		return r.pick("When I wrote this I had read text from outside:", "写那条消息时，我读过外部内容：") + s.sources(r, Why{Sources: q.Sources}) + meaning(r, false), nil
 	}
-	why, err := r.chat.Why(ctx)
-	if err != nil {
-		return "", err
+	why := r.chat.Status(ctx).Why
+	if why == nil {
+		return r.pick("What I have read cannot be looked up just now. Please try again.", "暂时查不到我读过什么，请稍后再试。"), nil
 	}
 	if len(why.Sources) == 0 {
 		return r.pick("I have read nothing from outside in this conversation, so I do not ask because of that.", "这次对话中我没有读过外部内容，不会因此征求同意。"), nil
 	}
-	return r.pick("In this conversation I have read text from outside:", "这次对话中我读过外部内容：") + s.sources(r, why) + meaning(r, true), nil
+	return r.pick("In this conversation I have read text from outside:", "这次对话中我读过外部内容：") + s.sources(r, *why) + meaning(r, true), nil
 }
 
 // sources lists them, the oldest first.

@@ -29,8 +29,6 @@ type Task struct {
 	Job    bool         `json:"job,omitempty"`  // a job has begun it
 	// Sources are of the text from outside that the turn had read which asked.
 	Sources []chat.Source `json:"sources,omitempty"`
-	// Tainted is what older versions wrote in place of Sources.
-	Tainted bool `json:"tainted,omitempty"`
 }
 
 // idLength makes 50 bits: enough for the tasks of a day.
@@ -75,7 +73,8 @@ func Parse(in chat.Inbound) (Task, error) {
 		return Task{}, fmt.Errorf("read task %q: it does not say whose it is", in.ID)
 	}
 	t.Text = text
-	if t.Tainted && len(t.Sources) == 0 {
+	var older struct{ Tainted bool } // what there was in place of Sources
+	if json.Unmarshal([]byte(head), &older) == nil && older.Tainted {
 		t.Sources = []chat.Source{{Kind: chat.SourceUnknown, At: t.At}}
 	}
 	return t, nil

@@ -36,7 +36,7 @@ type draft struct {
 	doubt time.Time       // when a try began that may have sent it; zero: none
 	shown string
 	known bool // shown is what the chat shows
-	off   bool // given up for this turn
+	worth
 	table tableState
 	tempo tempo
 }
@@ -48,6 +48,14 @@ type tableState struct {
 	// left: the message is to be taken away, and is not to be used for the
 	// answer. It may become true while the draft's turn is in a call.
 	left atomic.Bool
+}
+
+// worth is what a draft is worth.
+type worth struct {
+	off bool // given up for this turn
+	// working: the text tells what is done, which is worth a message however
+	// short it is.
+	working bool
 }
 
 // tempo is how fast the platform is, and has to be.
@@ -69,7 +77,7 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 	if b.d.editPause(b.addr) == 0 {
 		return false // drafts were shown here, and are no longer
 	}
-	if b.ref.ID == "" && utf8.RuneCountInString(part) < draftMinimum {
+	if b.ref.ID == "" && !b.working && utf8.RuneCountInString(part) < draftMinimum {
 		return false // the next delta asks again
 	}
 	if !b.d.gov.spareEdit(b.addr) {

@@ -102,6 +102,7 @@ type turnState struct {
 	waits bool // for a person: no sign of work
 	over  bool // run is about to end and touches draft no more
 	gone  bool // its answer did not wait for it
+	work  work
 }
 
 func newTurn(d *Dispatcher, ev chat.Event) *turn {
@@ -123,6 +124,7 @@ func (t *turn) update(ev chat.Event) {
 	case chat.TurnWaits, chat.TurnGoesOn:
 		t.waits = ev.Kind == chat.TurnWaits
 	}
+	t.work.update(ev)
 	t.mu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
@@ -136,12 +138,6 @@ func (t *turn) waiting() bool {
 	return t.waits
 }
 
-func (t *turn) state() (text string, ended bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text, t.ended
-}
-
 func (t *turn) run(ctx context.Context) {
 	defer t.leave(ctx)
 	typing, every := t.typing()
@@ -151,6 +147,8 @@ func (t *turn) run(ctx context.Context) {
 	defer edit.Stop()
 	idle := time.NewTimer(idleLimit)
 	defer idle.Stop()
+	work := time.NewTicker(workEvery)
+	defer work.Stop()
 	for armed := false; ; {
 		select {
 		case <-ctx.Done():
@@ -165,6 +163,10 @@ func (t *turn) run(ctx context.Context) {
 			typing.Reset(every)
 		case <-edit.C:
 			armed = t.show(ctx, edit)
+		case <-work.C:
+			if text, _ := t.state(); t.working() && t.named && t.draft.pause() > 0 && text != "" && !armed {
+				armed = t.show(ctx, edit)
+			}
 		case <-t.wake:
 			idle.Reset(idleLimit)
 			text, ended := t.state()
@@ -187,6 +189,7 @@ func (t *turn) show(ctx context.Context, next *time.Timer) (again bool) {
 	ctx, end := t.courtesy(ctx, draftGrace)
 	defer end()
 	rests := !t.draft.brief.IsZero() && t.waiting() // a question stands below it, or has taken its place
+	t.draft.working = t.working()
 	if text, _ := t.state(); !rests && t.draft.show(ctx, text) {
 		next.Reset(t.draft.pause())
 		return true
@@ -247,7 +250,11 @@ func (t *turn) expire(ctx context.Context) {
 	if !t.draft.there() {
 		return
 	}
-	grace := time.NewTimer(finalGrace)
+	patience := finalGrace
+	if t.written() == "" { // nothing of an answer stands there
+		patience = workGrace
+	}
+	grace := time.NewTimer(patience)
 	defer grace.Stop()
 	select {
 	case <-ctx.Done():

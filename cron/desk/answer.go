@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 	"magpie/cron/when"
@@ -240,7 +241,7 @@ func (q *question) picked(answer string) (int, bool) {
 		return 0, false
 	}
 	for i, c := range q.Choices {
-		if text == fold(c.Label) || oneOf(text, c.Keys) {
+		if text == fold(chat.Unliteral(c.Label)) || oneOf(text, c.Keys) {
 			return i, true
 		}
 	}
@@ -276,7 +277,7 @@ func (q *question) picked(answer string) (int, bool) {
 	}
 	var labels []cron.Job
 	for i, c := range q.Choices {
-		labels = append(labels, cron.Job{ID: strconv.Itoa(i), Message: c.Label})
+		labels = append(labels, cron.Job{ID: strconv.Itoa(i), Message: chat.Unliteral(c.Label)})
 	}
 	if found := match(text, labels); len(found) == 1 && n == 0 {
 		i, _ := strconv.Atoi(found[0].ID)

@@ -135,7 +135,7 @@ func (d *Desk) closing(ctx context.Context, w Who, q *question, seed string, m m
 	}
 	if asks, is := errors.AsType[*question](m.err); is {
 		if m.answers {
-			asks.stain(q.Sources)
+			asks.stain(q.Message.Sources)
 		}
 		return nil, Said{}, noted{asks, note}
 	}
@@ -147,7 +147,7 @@ func (d *Desk) closing(ctx context.Context, w Who, q *question, seed string, m m
 	}
 	if m.todo != nil {
 		if m.answers {
-			m.todo.stain(q.Sources)
+			m.todo.stain(q.Message.Sources)
 		}
 		m.todo.Answers, m.todo.Drops = q.ID, note
 		return m.todo, m.said, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 	"magpie/cron/when"
@@ -292,11 +293,11 @@ type Shown struct {
 
 // Show words a job.
 func (d *Desk) Show(w Who, j cron.Job) Shown {
-	title := sign(j) + thing(j)
+	title := sign(j) + chat.Unliteral(thing(j))
 	if j.Mode != cron.Agent {
 		title = "⏰ " + title
 	}
-	return Shown{Title: title, When: w.timing(j, d.jobs.Now()), Last: w.last(j)}
+	return Shown{Title: title, When: w.timing(j, d.jobs.Now()), Last: chat.Unliteral(w.last(j))}
 }
 
 // timing says when a job comes, with its next time and its zone.

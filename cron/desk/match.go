@@ -24,7 +24,7 @@ func fold(text string) string {
 			return unicode.ToLower(r)
 		}
 		return ' '
-	}, plain(text, 300))
+	}, line(text, 300))
 	return strings.Join(strings.Fields(grammar.Simplify(text)), " ")
 }
 
@@ -127,7 +127,7 @@ func ascii(text string) bool {
 // nearest returns up to three jobs that are the least unlike the words.
 func nearest(words string, jobs []cron.Job) []cron.Job {
 	unlike := func(j cron.Job) int {
-		return near.Distance(bare(plain(words, 60)), bare(plain(j.Name+" "+j.Message, 60)))
+		return near.Distance(bare(line(words, 60)), bare(line(j.Name+" "+j.Message, 60)))
 	}
 	jobs = slices.Clone(jobs)
 	sort.SliceStable(jobs, func(a, b int) bool { return unlike(jobs[a]) < unlike(jobs[b]) })

@@ -31,8 +31,6 @@ type question struct {
 	// A chosen job goes on with Intent; a free time is one for Job.
 	Intent intent.Intent
 	Job    string
-	// Sources are Who.Sources of who is the reason for it.
-	Sources []chat.Source `json:",omitempty"`
 }
 
 // choice is one answer.
@@ -325,13 +323,13 @@ func (w Who) prompt(q question) Said {
 	said := Said{Text: q.Prompt, Asked: true, Sources: q.brings()}
 	yesNo := q.yesNo()
 	for i, c := range q.Choices {
-		b := button(c.Label, press{Do: "answer", ID: q.ID, N: i + 1})
+		b := button(chat.Unliteral(c.Label), press{Do: "answer", ID: q.ID, N: i + 1})
 		switch {
 		case yesNo && i == 1:
 			said.Buttons[0] = append(said.Buttons[0], b)
 			continue
 		case i < maxButtons:
-			b.Label = plain(b.Label, 60)
+			b.Label = line(b.Label, 60)
 			said.Buttons = append(said.Buttons, []Button{b})
 		}
 		if !yesNo {

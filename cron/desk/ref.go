@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 	"magpie/cron/when"
@@ -350,8 +351,8 @@ func likely(op intent.Op, found []cron.Job, rang []rung, now time.Time) []cron.J
 // unknown says that there is no such job, and which ones are like it.
 func (w Who) unknown(words string, jobs []cron.Job) error {
 	r := &Refusal{Kind: Unknown, Err: cron.ErrNotFound, Text: w.pick("there is no such reminder in this chat", "这个会话里没有这个提醒")}
-	if words = plain(words, maxShown); words != "" {
-		r.Text = fmt.Sprintf(w.pick("there is no reminder “%s” in this chat", "这个会话里没有“%s”这个提醒"), words)
+	if words = line(words, maxShown); words != "" {
+		r.Text = fmt.Sprintf(w.pick("there is no reminder “%s” in this chat", "这个会话里没有“%s”这个提醒"), chat.Literal(words))
 		for i, j := range nearest(words, jobs) {
 			if i == 0 {
 				r.Text += w.pick("; there are:", "，现有的是：")

@@ -48,7 +48,7 @@ func (w Who) ask(a *when.Ambiguous, asked Ask) *Refusal {
 			if message == "" {
 				message = c.Rest
 			}
-			words = "`" + strings.TrimSpace(asked.Prefix+" "+words+" "+plain(message, maxShown)) + "`"
+			words = "`" + strings.ReplaceAll(strings.TrimSpace(asked.Prefix+" "+words+" "+line(message, maxShown)), "`", "") + "`"
 		}
 		fmt.Fprintf(&b, "\n%d. %s", i+1, words)
 	}

@@ -47,6 +47,9 @@ type Message struct {
 	For     cron.Person   // whose reminder it makes; nobody: that of who asks
 	Calls   string        // the name that stands before what it makes
 	Alone   bool          // nobody is there to be asked: a question is a refusal
+	// Sources are, of what a question is about, Who.Sources of who is the reason
+	// for it.
+	Sources []chat.Source
 }
 
 // errNothing: the message wants nothing of the reminders.

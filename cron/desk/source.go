@@ -22,17 +22,17 @@ func (t *deed) stain(sources []chat.Source) {
 // stain is that of all that a question would do. Who answers it may not have
 // read what it is about.
 func (q *question) stain(sources []chat.Source) {
-	q.Sources = chat.JoinSources(q.Sources, sources)
+	q.Message.Sources = chat.JoinSources(q.Message.Sources, sources)
 	for _, c := range q.Choices {
 		if c.Deed != nil {
-			c.Deed.stain(q.Sources)
+			c.Deed.stain(q.Message.Sources)
 		}
 	}
 }
 
 // brings are the sources of what a question would make: it shows that.
 func (q *question) brings() (all []chat.Source) {
-	all = q.Sources
+	all = q.Message.Sources
 	for _, c := range q.Choices {
 		for i := 0; c.Deed != nil && i < len(c.Deed.Steps); i++ {
 			all = chat.JoinSources(all, through(c.Deed.Steps[i].Job))

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"magpie/chat"
 	"magpie/cron"
 	"magpie/cron/intent"
 	"magpie/cron/when"
@@ -17,16 +18,20 @@ import (
 // maxShown is how much of a message is shown, in runes.
 const maxShown = 80
 
-// plain makes one short line of a text.
-func plain(text string, limit int) string {
+// line makes one short line of a text.
+func line(text string, limit int) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '`'
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit-1]) + "…"
 	}
 	return text
 }
+
+// plain is line as it stands in an answer, which is Markdown: it shows the text
+// as it was written.
+func plain(text string, limit int) string { return chat.Literal(line(text, limit)) }
 
 // thing is what a job is about.
 func thing(j cron.Job) string {

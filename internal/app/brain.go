@@ -109,6 +109,7 @@ func (b *brain) kit(cfg *config.Config, t *toolbox) agent.Kit {
 		HistoryTokens: cfg.Agent.HistoryTokens,
 		Buttons:       t.offered,
 		Reply:         t.answered,
+		Waiting:       t.desk.Waiting,
 	}
 }
 

@@ -197,7 +197,7 @@ func cronChange(ctx context.Context, s state, raw json.RawMessage) (any, error) 
 			return nil, err
 		}
 		said, err := words.Do(ctx, s.whoIn(ctx, a), intent.Intent{Kind: intent.Change, Op: intent.Undo}, desk.Message{Alone: true})
-		return CronDone{Text: said.Text}, err
+		return CronDone{Text: chat.Unliteral(said.Text)}, err
 	}
 	j, err := jobs.Find(ctx, in.ID)
 	if errors.Is(err, cron.ErrNotFound) {
@@ -217,7 +217,7 @@ func cronChange(ctx context.Context, s state, raw json.RawMessage) (any, error) 
 		if err != nil {
 			return nil, err
 		}
-		done.Text = strings.TrimPrefix(done.Text+"\n"+said.Text, "\n")
+		done.Text = strings.TrimPrefix(done.Text+"\n"+chat.Unliteral(said.Text), "\n")
 	}
 	if intent.Op(in.Action) == intent.Run && s.mcp == nil {
 		done.Text += "\n(the bot does not run here: this is done when it starts)"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 // toolExams are the checks of what the tools need of the machine.
 func toolExams(cfg *config.Config) []exam {
 	exams := []exam{
-		{"sandbox", func(context.Context) (string, error) { return examineSandbox(cfg) }},
+		{"sandbox", func(ctx context.Context) (string, error) { return examineSandbox(ctx, cfg) }},
 		{"browser", func(context.Context) (string, error) { return examineBrowser(cfg) }},
 	}
 	if len(cfg.Tools.AllowedPaths) > 0 {
@@ -40,7 +42,7 @@ func examineFolders(cfg *config.Config) (string, error) {
 }
 
 // examineSandbox says what commands are confined by.
-func examineSandbox(cfg *config.Config) (string, error) {
+func examineSandbox(ctx context.Context, cfg *config.Config) (string, error) {
 	if !cfg.Tools.Exec.Enabled {
 		return "commands are switched off (tools.exec.enabled)", nil
 	}
@@ -64,13 +66,40 @@ func examineSandbox(cfg *config.Config) (string, error) {
 	if err != nil {
 		return "", &advised{err, "correct tools.exec; sandbox: auto takes what the machine has"}
 	}
-	if s.Report().Kind == sandbox.Off && cfg.Tools.Exec.Sandbox != string(sandbox.Off) {
+	return proven(ctx, cfg, s)
+}
+
+// proven says what is in force, and has tried it.
+func proven(ctx context.Context, cfg *config.Config, s *shell.Shell) (string, error) {
+	e, report := cfg.Tools.Exec, s.Report()
+	switch {
+	case report.Kind == sandbox.Off && e.Sandbox != string(sandbox.Off):
 		return "", &advised{
-			errors.New(s.Report().Text),
+			errors.New(report.Text),
 			"use a Linux kernel from 5.13 on with Landlock, or install bwrap; or switch commands off with tools.exec.enabled: false; or, if that is wanted, say so with tools.exec.sandbox: off",
 		}
+	case report.Kind != sandbox.Off && report.Network == sandbox.Open && e.Network != string(sandbox.Open):
+		return "", &advised{
+			errors.New(report.Text),
+			"use a Linux kernel from 5.9 on that lets the bot filter system calls; or have tools.exec.network: none; or, if that is wanted, say so with tools.exec.network: open",
+		}
 	}
-	return s.Report().Text, nil
+	const metadata = "169.254.169.254:80"
+	private := []string{metadata}
+	if host, port, err := net.SplitHostPort(cfg.Web.Listen); err == nil {
+		if addr, err := netip.ParseAddr(host); err != nil || addr.IsUnspecified() {
+			host = "127.0.0.1"
+		}
+		private = append(private, net.JoinHostPort(host, port))
+	}
+	tried, err := s.Proof(ctx, private...)
+	if err != nil {
+		return "", &advised{err, "report this as a fault of the program; until then set tools.exec.network: none, or tools.exec.enabled: false"}
+	}
+	if tried != "" {
+		tried = "; " + tried
+	}
+	return report.Text + tried, nil
 }
 
 // asRoot says why it shows nothing when root finds no sandbox: its commands have

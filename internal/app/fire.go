@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"magpie/agent/buttons"
@@ -138,10 +137,7 @@ func (f *firing) notice(ctx context.Context, due cron.Fired) (chat.Outbound, err
 
 // noticeText is what a reminder says, and since when if it is late.
 func noticeText(due cron.Fired, now time.Time, zone *time.Location, lang string) string {
-	text := "⏰ " + due.Job.Message
-	if beginsBlock(due.Job.Message) {
-		text = "⏰\n\n" + due.Job.Message
-	}
+	text := "⏰ " + chat.Literal(due.Job.Message)
 	if note := lateness(due, dueAt(due.Slot.In(zoneOf(due.Job)), now, zone, lang), now, lang); note != "" {
 		text += "\n\n_" + note + "_"
 	}
@@ -157,21 +153,6 @@ func peopleOf(job cron.Job) (all []chat.Sender) {
 		}
 	}
 	return all
-}
-
-// beginsBlock says whether Markdown wants the beginning of a text at the
-// beginning of a line: a heading, quotation, table, fence or list.
-func beginsBlock(text string) bool {
-	first, _, _ := strings.Cut(text, " ")
-	number := strings.TrimRight(first, ".)")
-	switch {
-	case strings.HasPrefix(first, "#"), strings.HasPrefix(first, ">"), strings.HasPrefix(first, "|"),
-		strings.HasPrefix(first, "```"), strings.HasPrefix(first, "~~~"):
-		return true
-	case first == "-", first == "+", first == "*":
-		return true
-	}
-	return number != first && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // zoneOf is the zone of a job, UTC if this machine does not know it.

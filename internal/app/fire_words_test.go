@@ -7,17 +7,6 @@ import (
 	"magpie/cron"
 )
 
-func TestBeginsBlock(t *testing.T) {
-	for text, want := range map[string]bool{
-		"# shopping": true, "> he said": true, "| a | b |": true, "```\nx\n```": true, "- milk": true, "* milk": true, "1. milk": true, "12) milk": true,
-		"drink": false, "**drink** water": false, "*drink*": false, "-5 degrees": false, "3 pills": false, "`make`": false, "1.5 l of water": false, "喝水": false,
-	} {
-		if got := beginsBlock(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
 func TestLateness(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

@@ -24,8 +24,14 @@ type pressing interface {
 	DueButtons(w desk.Who, j cron.Job) [][]desk.Button
 	// Rang notes that a slot comes: what its buttons mean.
 	Rang(ctx context.Context, due cron.Fired) error
-	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	saying
 	Offer(ctx context.Context, w desk.Who, jobs []cron.Job, key string) (desk.Said, error)
+}
+
+// saying is the desk as whoever writes to it needs it.
+type saying interface {
+	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	// Named are the sources of the reminders that an answer names.
 	Named(ctx context.Context, w desk.Who, text string, others ...cron.Job) ([]chat.Source, error)
 }
 
@@ -56,7 +62,7 @@ func (t *toolbox) pressReminder(ctx context.Context, pressed buttons.Pressed) (b
 		t.p.about().asked(ctx, in.Addr, in.From, true)
 	}
 	if len(said.Buttons) == 0 && !said.Asked && len(said.Jobs) == 0 && !strings.Contains(said.Text, "\n") && utf8.RuneCountInString(said.Text) <= shortNotice {
-		return buttons.Result{Notice: said.Text}, nil
+		return buttons.Result{Notice: chat.Unliteral(said.Text)}, nil
 	}
 	return buttons.Result{Text: said.Text, Rows: choices(said.Buttons), Sources: said.Sources}, nil
 }

@@ -34,9 +34,8 @@ func (t *toolbox) remindOptions() *remind.Options {
 // talking is the desk as commands need it.
 type talking interface {
 	Do(ctx context.Context, w desk.Who, in intent.Intent, m desk.Message) (desk.Said, error)
-	Say(ctx context.Context, w desk.Who, m desk.Message) (said desk.Said, mine bool, err error)
+	saying
 	Find(ctx context.Context, w desk.Who, ref string) (cron.Job, error)
-	Named(ctx context.Context, w desk.Who, text string, others ...cron.Job) ([]chat.Source, error)
 }
 
 // reminders answers the slash commands about reminders.

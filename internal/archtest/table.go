@@ -62,7 +62,7 @@ func agentRows() []row {
 		{"tools/...", []string{"chat", "tools", "media", "cron", "cron/desk", "agent/memory", "internal/kv", "internal/proxy"}},
 		{"tools/fs/...", []string{"chat", "tools", "tools/fs/...", "media", "internal/fold", "internal/kv"}},
 		{"tools/shell/...", []string{"chat", "tools", "tools/shell/..."}},
-		{"tools/shell", []string{"chat", "tools", "tools/egress", "tools/fs/...", "tools/shell/..."}},
+		{"tools/shell", []string{"chat", "tools", "tools/egress", "tools/fs/...", "tools/shell/...", "tools/web/guard"}},
 		{"tools/say", []string{"chat", "tools", "tools/fs/...", "media", "internal/kv"}},
 		{"tools/web/...", []string{"chat", "tools", "tools/web/...", "tools/shell/sandbox", "internal/proxy"}},
 		{"tools/egress", []string{"chat", "tools", "tools/web/guard", "internal/proxy"}},
@@ -222,6 +222,7 @@ func exceptions() map[string]string {
 func wide() map[string]string {
 	return map[string]string{
 		"chat.Inbound":    "the one form of everything that enters a chat; a part of its own for every rare field would only hide it",
+		"chat.Outbound":   "the one form of everything that leaves a chat, as Inbound is of what enters",
 		"when.piece":      "what one pattern can say of a time; each says one or two of it, and a type for each would only be told apart again",
 		"when.bag":        "all that was said of one time, in any order",
 		"when.repeat":     "what one pattern can say of a repetition",

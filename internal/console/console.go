@@ -83,6 +83,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener
+	twin     net.Listener // on the other loopback address; nil: none
 	socket   net.Listener // in the data folder; nil: none
 }
 
@@ -176,6 +177,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		return fmt.Errorf("web.listen %s: %w", s.cfg.Listen, err)
 	}
 	s.listener = l
+	s.openTwin(ctx)
 	s.guard.setPort(l.Addr())
 	return nil
 }
@@ -214,8 +216,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	listeners := []net.Listener{s.listener}
-	if s.socket != nil {
-		listeners = append(listeners, s.socket)
+	for _, l := range []net.Listener{s.twin, s.socket} {
+		if l != nil {
+			listeners = append(listeners, l)
+		}
 	}
 	s.mu.Unlock()
 	base, endStreams := context.WithCancel(context.WithoutCancel(ctx))

@@ -105,6 +105,7 @@ func (g *guard) failed(r *http.Request, w entry) verdict {
 // the cookie alone opens the page, in which nothing stands yet.
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Vary", KeyHeader) // what a browser keeps is for who has the key
 		if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 			if v := g.check(r, byHeader, bearer); v != right {
 				g.refuse(rw, r, v)

@@ -1,11 +1,16 @@
 package console_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"io"
+	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +18,7 @@ import (
 
 	"magpie/chat"
 	"magpie/internal/console"
+	"magpie/internal/need"
 )
 
 // The cookie goes to every port of the host, so it opens nothing but the page
@@ -66,6 +72,9 @@ func TestHalvesOfALogin(t *testing.T) {
 		body, _ := io.ReadAll(res.Body)
 		if res.StatusCode != c.want {
 			t.Errorf("%s: %d %s, want %d", name, res.StatusCode, body, c.want)
+		}
+		if vary := res.Header.Get("Vary"); res.StatusCode != 307 && vary != console.KeyHeader {
+			t.Errorf("%s: Vary %q: a browser may show it to others", name, vary)
 		}
 		if res.StatusCode == 401 && c.method != "HEAD" && c.header["Accept"] == "" && !strings.Contains(string(body), "log in") {
 			t.Errorf("%s: no word of what is missing: %s", name, body)
@@ -209,4 +218,84 @@ func TestWrongTokensDoNotShutOut(t *testing.T) {
 			t.Errorf("%s: the token of a program gets %d", name, res.StatusCode)
 		}
 	}
+}
+
+// Nobody else can be the console to who opens it as localhost: it has the port
+// on both addresses that this name has.
+func TestBothLoopbackAddresses(t *testing.T) {
+	if !hasIPv6(t) {
+		return
+	}
+	for host, other := range map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"} {
+		s := newConsole(t, func(c *console.Config) { c.Listen = net.JoinHostPort(host, "0") })
+		if err := s.Listen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL(), "http://"))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		if err := free(net.JoinHostPort(other, port)); err == nil {
+			t.Errorf("beside %s the port is free on %s", host, other)
+		}
+		for _, at := range []string{host, other, "localhost"} {
+			res, err := http.Get("http://" + net.JoinHostPort(at, port) + "/healthz")
+			if err != nil {
+				t.Errorf("%s: %v", at, err)
+				continue
+			}
+			if _ = res.Body.Close(); res.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", at, res.Status)
+			}
+		}
+		cancel()
+		if err := errors.Join(<-ended, free(net.JoinHostPort(other, port))); err != nil {
+			t.Errorf("after its end: %v", err)
+		}
+	}
+}
+
+func hasIPv6(t *testing.T) bool {
+	t.Helper()
+	err := free("[::1]:0")
+	if err != nil {
+		need.Unmet(t, "no IPv6: %v", err)
+	}
+	return err == nil
+}
+
+// free says whether an address can be listened on.
+func free(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// Where another has the other address the console says so, and works on its own.
+func TestOtherLoopbackAddressIsTaken(t *testing.T) {
+	if !hasIPv6(t) {
+		return
+	}
+	for range 10 { // the port may be taken on both
+		taken, err := net.Listen("tcp", "[::1]:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = taken.Close() }()
+		_, port, _ := net.SplitHostPort(taken.Addr().String())
+		var said bytes.Buffer
+		s := newConsole(t, func(c *console.Config) {
+			c.Listen, c.Log = "127.0.0.1:"+port, slog.New(slog.NewTextHandler(&said, nil))
+		})
+		if err := s.Listen(t.Context()); err != nil {
+			continue
+		}
+		if !strings.Contains(said.String(), "do not open the page as localhost") {
+			t.Errorf("the log says %q", said.String())
+		}
+		return
+	}
+	t.Error("no port is free on 127.0.0.1")
 }

@@ -65,7 +65,7 @@ func (e Editor) EditFile() tools.Tool {
 			from = nil
 		}
 		return tools.Result{Text: text, Untrusted: len(from) > 0, Sources: from}, err
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showEdit))
 }
 
 func (e Editor) edit(ctx context.Context, in editIn, from []chat.Source) (string, error) {

@@ -34,7 +34,7 @@ func (e Editor) DeleteFile() tools.Tool {
 	return tools.New(spec, func(ctx context.Context, _ tools.Scope, in pathIn) (tools.Result, error) {
 		text, err := e.remove(ctx, in.Path)
 		return tools.Result{Text: text}, err
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showDelete))
 }
 
 func (e Editor) remove(ctx context.Context, name string) (string, error) {
@@ -84,7 +84,7 @@ func (e Editor) MoveFile() tools.Tool {
 			return tools.Result{}, err
 		}
 		return tools.Result{Text: fmt.Sprintf("moved %s to %s", fence.Shown(e.Fence.Name(in.From)), fence.Shown(e.Fence.Name(in.To)))}, nil
-	}, tools.WithMatter(e.moves))
+	}, tools.WithMatter(e.moves), tools.WithShow(e.showMove))
 }
 
 // moves is what a move is about: both ends, and all that goes along.

@@ -31,7 +31,7 @@ func (e Editor) UndoEdit() tools.Tool {
 	return tools.New(spec, func(_ context.Context, sc tools.Scope, in undoIn) (tools.Result, error) {
 		text, err := e.undo(sc, in)
 		return tools.Result{Text: text}, err
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showUndo))
 }
 
 func (e Editor) undo(sc tools.Scope, in undoIn) (string, error) {

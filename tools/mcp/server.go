@@ -124,6 +124,11 @@ func (s *server) serve(ctx context.Context) (err error) {
 
 // try is serve without staying.
 func (s *server) try(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.gone(fmt.Errorf("panic: %v", p))
+		}
+	}()
 	session, stop, err := s.connect(ctx, make(chan struct{}, 1))
 	if err == nil {
 		err = s.refresh(ctx, session)

@@ -86,6 +86,7 @@ func (o *overheard) Read(p []byte) (int, error) {
 }
 
 func (o *overheard) look() {
+	defer func() { _ = recover() }() // on a goroutine of the SDK's; the SDK reads the same and says what is wrong
 	if len(o.part) <= maxLine {
 		m, _ := jsonrpc.DecodeMessage(bytes.TrimPrefix(o.part, []byte("data:")))
 		if r, ok := m.(*jsonrpc.Response); ok {

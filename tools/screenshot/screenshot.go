@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -79,12 +80,23 @@ func New(o *Options) (tools.Tool, bool) {
 		Name: "screenshot", Description: strings.TrimSpace(screenshotText), Category: tools.Network, Effect: tools.Writes,
 		Main: "url", Untrusted: true, Aliases: map[string]string{"type": "mode"},
 	}
-	return tools.New(spec, c.take, tools.WithSubject(guard.Normal)), c.opt.Chrome != "" || len(c.opt.Desktop) > 0
+	return tools.New(spec, c.take, tools.WithSubject(guard.Normal), tools.WithStays(c.stays)), c.opt.Chrome != "" || len(c.opt.Desktop) > 0
 }
 
 type camera struct {
 	opt   Options
 	slots chan struct{}
+}
+
+// stays is false for the desktop: what is open there is nobody's text from
+// outside, and the model that sees it may be following one.
+func (c camera) stays(_ tools.Scope, args json.RawMessage) bool {
+	var in in
+	if json.Unmarshal(args, &in) != nil {
+		return true // it is refused
+	}
+	_ = c.check(&in) // it fills in the mode
+	return in.Mode != "desktop"
 }
 
 // picture is what was taken.

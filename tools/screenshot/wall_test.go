@@ -1,6 +1,8 @@
 package screenshot_test
 
 import (
+	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"magpie/chat"
 	"magpie/internal/need"
+	"magpie/tools"
+	"magpie/tools/screenshot"
 	"magpie/tools/shell/sandbox"
 )
 
@@ -91,5 +96,38 @@ func TestPagesBehindEachWall(t *testing.T) {
 				t.Errorf("the page's colour is %d %d %d", r>>8, g>>8, b>>8)
 			}
 		})
+	}
+}
+
+// count allows what it is asked about, and counts.
+type count int
+
+func (c *count) Approve(context.Context, tools.Scope, tools.Spec, json.RawMessage) error {
+	*c++
+	return nil
+}
+
+// In a tainted turn the desktop asks, however it is said; a page does not.
+func TestTaintedDesktopAsks(t *testing.T) {
+	w := newWorld(t)
+	w.opt.Desktop = camera(t, `cp SOURCE "$2"`)
+	w.opt.Chrome = "/nonexistent/chromium"
+	tool, _ := screenshot.New(&w.opt)
+	reg := &tools.Registry{}
+	if err := reg.Register(tool); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]count{
+		`{"mode":"desktop"}`: 1, `{}`: 1, `{"region":"0,0,10,10"}`: 1, `{"type":"desktop"}`: 1, `{"mode":"DESKTOP"}`: 1, `{"mode":null}`: 1,
+		`{"url":"https://example.org/"}`: 0, `{"mode":"webpage","url":"https://example.org/"}`: 0,
+	} {
+		for _, sources := range [][]chat.Source{nil, {{Kind: chat.SourcePage, Name: "https://example.org/"}}} {
+			var asked count
+			e := tools.NewExecutor(reg, &tools.Options{Approver: &asked})
+			res := e.Run(t.Context(), tools.Scope{Heard: tools.Heard{Sources: sources}}, "screenshot", args)
+			if sources == nil && asked != 0 || sources != nil && asked != want && res.Err != tools.InvalidArgs {
+				t.Errorf("%s after %v: asked %d times; %+v", args, sources, asked, res)
+			}
+		}
 	}
 }

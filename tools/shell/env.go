@@ -77,17 +77,6 @@ func (s *Shell) path() string {
 // Base is what every command sees, but for PWD and TMPDIR.
 func (s *Shell) Base() map[string]string { return maps.Clone(s.env) }
 
-// Set lists what the commands of a chat see besides, as NAME=value.
-func (s *Shell) Set(sc tools.Scope) (all []string) {
-	vars := s.deps.Session(sc)
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if value, ok := s.env[name]; !ok || value != vars[name] {
-			all = append(all, name+"="+vars[name])
-		}
-	}
-	return all
-}
-
 // environment is what one command sees: besides, what its chat has set.
 func (s *Shell) environment(sc tools.Scope, dir string) []string {
 	env := maps.Clone(s.env)

@@ -20,7 +20,7 @@ type yes struct {
 }
 
 func (y *yes) Approve(ctx context.Context, _ tools.Scope, _ tools.Spec, args json.RawMessage) error {
-	y.asked, y.why = append(y.asked, string(args)), append(y.why, tools.Reason(ctx))
+	y.asked, y.why = append(y.asked, string(args)), append(y.why, foreignPart(ctx))
 	if y.meanwhile != nil {
 		y.meanwhile()
 	}
@@ -28,6 +28,18 @@ func (y *yes) Approve(ctx context.Context, _ tools.Scope, _ tools.Spec, args jso
 		return errors.New("no")
 	}
 	return nil
+}
+
+// foreignPart is what a question says of what came from outside.
+func foreignPart(ctx context.Context) string {
+	if q := tools.QuestionOf(ctx); q != nil {
+		for _, p := range q.Parts {
+			if p.Name == tools.PartForeign {
+				return p.Text
+			}
+		}
+	}
+	return ""
 }
 
 // Nobody is asked to approve of a command that can only fail.

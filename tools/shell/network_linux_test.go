@@ -3,6 +3,7 @@ package shell_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/pem"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -85,10 +87,51 @@ func newDepot(t *testing.T) *depot {
 	return d
 }
 
+// names answers every question for an address with 127.0.0.1, over TCP.
+func names(t *testing.T) *net.Resolver {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer c.Close()
+				q := make([]byte, 512)
+				n, err := c.Read(q[:2])
+				if err == nil && n == 2 {
+					n, err = c.Read(q)
+				}
+				if err != nil || n < 17 {
+					return
+				}
+				end := 12 + bytes.IndexByte(q[12:n], 0) + 5
+				answer := append(q[:2:2], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0)
+				answer = append(answer, q[12:end]...)
+				if q[end-3] == 1 { // A
+					answer[7] = 1
+					answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 127, 0, 0, 1)
+				}
+				_, _ = c.Write(append([]byte{0, byte(len(answer))}, answer...))
+			})
+		}
+	})
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+	}}
+}
+
 // way is a proxy whose guard lets this machine through, which has its servers.
 func way(t *testing.T, o egress.Options, allow ...string) *egress.Proxy {
 	t.Helper()
-	g, err := guard.New(&guard.Options{Allow: allow})
+	g, err := guard.New(&guard.Options{Allow: allow, Resolver: names(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +166,7 @@ func TestClients(t *testing.T) {
 			vars[name] = file
 		}
 		for scheme, base := range map[string]string{"http": plain.URL, "https": secure.URL} {
+			base = strings.Replace(base, "127.0.0.1", "depot.example.com", 1) // of loopback some think that there is no proxy for it
 			for name, c := range clients() {
 				t.Run(fmt.Sprint(kind, " ", scheme, " ", name), func(t *testing.T) {
 					if _, err := exec.LookPath(strings.Fields(c.command)[0]); err != nil {
@@ -134,7 +178,7 @@ func TestClients(t *testing.T) {
 					if !strings.Contains(res.Text, c.want) || d.asked.Load() == before {
 						t.Errorf("said:\n%s\nwant %s", res.Text, c.want)
 					}
-					if !res.Untrusted || len(res.Sources) != 1 || res.Sources[0].Kind != chat.SourceCommand || res.Sources[0].Name != "127.0.0.1" {
+					if !res.Untrusted || len(res.Sources) != 1 || res.Sources[0].Kind != chat.SourceCommand || res.Sources[0].Name != "depot.example.com" {
 						t.Errorf("it is from %+v", res.Sources)
 					}
 				})
@@ -148,8 +192,8 @@ type client struct{ command, want string }
 func clients() map[string]client {
 	fetch := `node -e 'fetch("URL/hello").then(r=>r.text()).then(t=>console.log("node",t))'`
 	return map[string]client{
-		"curl": {`curl -sS URL/hello`, "hello from the depot"}, "wget": {`wget -q --ca-certificate=$CURL_CA_BUNDLE -O - URL/hello`, "hello from the depot"},
-		"git": {`git clone -q URL/repo.git && git -C repo log --format=%s`, "first"}, "pip": {`python3 -m pip download -q --trusted-host x --no-deps --disable-pip-version-check -i URL/pip demo && ls`, "demo-1.0-py3-none-any.whl"},
+		"curl": {`curl -sS URL/hello`, "hello from the depot"}, "wget": {`wget -q --ca-certificate=$PIP_CERT -O - URL/hello`, "hello from the depot"},
+		"git": {`git clone -q URL/repo.git && git -C repo log --format=%s`, "first"}, "pip": {`python3 -m pip download -q --trusted-host depot.example.com --no-deps --disable-pip-version-check -i URL/pip demo && ls`, "demo-1.0-py3-none-any.whl"},
 		"npm":           {`npm view --registry URL/npm demo version`, "1.2.3"},
 		"go":            {`go mod init x 2>/dev/null; go mod download -json depot.test/m@v1.0.0`, `"Path": "depot.test/m"`},
 		"fetch of Node": {fetch, "node hello from the depot"},

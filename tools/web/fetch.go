@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -38,8 +39,10 @@ type fetchIn struct {
 }
 
 // Fetch makes web_fetch.
-func Fetch(o *Options) tools.Tool {
-	f := &fetcher{opt: o.withDefaults()}
+func Fetch(o *Options) tools.Tool { return newFetch(o, page.Read) }
+
+func newFetch(o *Options, parse parser) tools.Tool {
+	f := &fetcher{opt: o.withDefaults(), parse: parse}
 	f.client = f.opt.Guard.Client()
 	spec := tools.Spec{
 		Name: "web_fetch", Description: strings.TrimSpace(fetchText), Category: tools.Network, Effect: tools.Reads,
@@ -69,7 +72,11 @@ func once(context.Context, tools.Scope, json.RawMessage) (string, bool) { return
 type fetcher struct {
 	opt    Options
 	client *http.Client
+	parse  parser
 }
+
+// parser is page.Read.
+type parser func(doc string, base *url.URL, f page.Format) (page.Page, error)
 
 func (f *fetcher) fetch(ctx context.Context, _ tools.Scope, in fetchIn) (tools.Result, error) {
 	urls := in.URLs
@@ -98,7 +105,7 @@ func (f *fetcher) fetch(ctx context.Context, _ tools.Scope, in fetchIn) (tools.R
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			pages[i], errs[i] = f.page(ctx, u, format, most)
+			pages[i], errs[i] = f.safely(ctx, u, format, most)
 		})
 	}
 	all.Wait()
@@ -123,6 +130,17 @@ func joined(urls, pages []string, errs []error) (tools.Result, error) {
 		return tools.Result{Untrusted: slices.ContainsFunc(errs, tools.IsOutside)}, tools.Errorf(tools.Failed, "none of the pages could be read\n\n%s", text)
 	}
 	return tools.Result{Text: text}, nil
+}
+
+// safely is page on a goroutine of its own, where a parser's panic would end the
+// program: what is read was written by strangers.
+func (f *fetcher) safely(ctx context.Context, address string, format page.Format, most int) (text string, err error) {
+	defer func() {
+		if recover() != nil {
+			text, err = "", tools.Errorf(tools.Failed, "the page cannot be read: its form breaks the reader; http_get shows it as it is, screenshot as a picture")
+		}
+	}()
+	return f.page(ctx, address, format, most)
 }
 
 func (f *fetcher) page(ctx context.Context, address string, format page.Format, most int) (string, error) {
@@ -190,7 +208,7 @@ func (f *fetcher) read(ctx context.Context, a *answer, format page.Format) (d do
 		d.body = strings.TrimSpace(content)
 		return d, nil
 	}
-	p, err := page.Read(content, a.url, format)
+	p, err := f.parse(content, a.url, format)
 	if err != nil {
 		return d, err
 	}

@@ -11,12 +11,12 @@ import (
 )
 
 // each runs a case in both formats and in pieces of several sizes.
-func each(t *testing.T, name, written string, stop llm.Stop, check func(t *testing.T, text string, reply llm.Reply)) {
+func each(t *testing.T, name, written string, check func(t *testing.T, text string, reply llm.Reply)) {
 	t.Helper()
 	for _, f := range []textcall.Format{textcall.FormatXML, textcall.FormatJSON} {
 		for _, n := range []int{1, 2, 7, 1 << 20} {
 			t.Run(fmt.Sprintf("%s/%s/%d", name, f, n), func(t *testing.T) {
-				s := end(t, f, written, n, stop)
+				s := ending{f, n, llm.StopEnd}.ask(t, written)
 				if s.Err != nil || s.Reply == nil {
 					t.Fatal(s.Err)
 				}
@@ -50,7 +50,7 @@ func TestShownCalls(t *testing.T) {
 			"a block within a block":  "````md\n```json\n" + call + "\n```\n````\nThat is all.",
 			"four ticks alone":        "````md\n```json\n" + call + "\n```\n````",
 		} {
-			each(t, name, written, llm.StopEnd, func(t *testing.T, text string, reply llm.Reply) {
+			each(t, name, written, func(t *testing.T, text string, reply llm.Reply) {
 				if text != written || len(reply.Message.Calls) != 0 {
 					t.Errorf("text %q, calls %v", text, reply.Message.Calls)
 				}
@@ -75,7 +75,7 @@ func TestCallsNearTicks(t *testing.T) {
 		"after a block of code":   {"```go\nx := `a`\n```\n" + inXML, "```go\nx := `a`\n```"},
 		"after a block in tildes": {"~~~\n```\n~~~\n" + inXML, "~~~\n```\n~~~"},
 	} {
-		each(t, name, c.written, llm.StopEnd, func(t *testing.T, text string, reply llm.Reply) {
+		each(t, name, c.written, func(t *testing.T, text string, reply llm.Reply) {
 			if text != c.text || len(reply.Message.Calls) != 1 || reply.Message.Calls[0].Name != "write_file" {
 				t.Errorf("text %q, calls %v; want text %q", text, reply.Message.Calls, c.text)
 			}
@@ -97,7 +97,7 @@ func TestEndTagsInArguments(t *testing.T) {
 		"a fence in a block":    {"```xml\n<invoke name=\"write_file\"><parameter name=\"path\">a</parameter><parameter name=\"content\">\n```go\nx\n```\n</parameter></invoke>\n```", "{\"path\":\"a\",\"content\":\"```go\\nx\\n```\"}"},
 		"ticks":                 {"<invoke name=\"write_file\"><parameter name=\"path\">a</parameter><parameter name=\"content\">`x` ``y</parameter></invoke>", "{\"path\":\"a\",\"content\":\"`x` ``y\"}"},
 	} {
-		each(t, name, c.written, llm.StopEnd, func(t *testing.T, text string, reply llm.Reply) {
+		each(t, name, c.written, func(t *testing.T, text string, reply llm.Reply) {
 			want := []llm.Call{{Name: "write_file", Args: c.args}}
 			if diff := cmp.Diff(want, reply.Message.Calls, noIDs); diff != "" || text != "" {
 				t.Errorf("text %q, calls (-want +got)\n%s", text, diff)
@@ -112,7 +112,7 @@ func TestCutOffCalls(t *testing.T) {
 	for _, call := range []string{"```json\n" + inJSON + "\n```", "```\n" + inJSON + "\n```", inJSON, inXML, inTag, "```xml\n" + inXML + "\n```"} {
 		for _, before := range []string{"", "I write it.\n\n"} {
 			for cut := len(call) - 1; cut > 0; cut-- {
-				s := end(t, textcall.FormatJSON, before+call[:cut], 5, llm.StopLength)
+				s := ending{textcall.FormatJSON, 5, llm.StopLength}.ask(t, before+call[:cut])
 				if s.Err != nil {
 					t.Fatal(s.Err)
 				}
@@ -131,7 +131,7 @@ func TestCutOffCalls(t *testing.T) {
 		"A list:\n```json\n{\"port\": 80, \"ho", "{\"name\": \"Bob\", \"age\": 4", "```go\n<invoke name=\"x\">", "1 < 2 and <b>bold", "`<invoke name=\"x\">` is", "```json\n[1, 2",
 		"For example:\n```json\n{\"tool\": \"write_file\", \"argu", "[see", "{x", "```\nplain",
 	} {
-		s := end(t, textcall.FormatJSON, text, 5, llm.StopLength)
+		s := ending{textcall.FormatJSON, 5, llm.StopLength}.ask(t, text)
 		if s.Text() != text || len(s.Reply.Message.Calls) != 0 {
 			t.Errorf("%q: text %q, calls %v", text, s.Text(), s.Reply.Message.Calls)
 		}

@@ -76,18 +76,25 @@ func request(msgs ...llm.Message) llm.Request {
 // ask lets the model write text in pieces of n runes and returns what came out.
 func ask(t llmtest.T, f textcall.Format, text string, n int) llmtest.Seen {
 	t.Helper()
-	return end(t, f, text, n, llm.StopEnd)
+	return ending{f, n, llm.StopEnd}.ask(t, text)
 }
 
-// end is ask for a model that ends for a reason.
-func end(t llmtest.T, f textcall.Format, text string, n int, stop llm.Stop) llmtest.Seen {
+// ending is how a model writes: the notation, the size of the pieces, and why it
+// ends.
+type ending struct {
+	format textcall.Format
+	piece  int
+	stop   llm.Stop
+}
+
+func (e ending) ask(t llmtest.T, text string) llmtest.Seen {
 	t.Helper()
-	w := &writer{t: t, stop: stop}
+	w := &writer{t: t, stop: e.stop}
 	for runes := []rune(text); len(runes) > 0; {
-		k := min(n, len(runes))
+		k := min(e.piece, len(runes))
 		w.pieces, runes = append(w.pieces, string(runes[:k])), runes[k:]
 	}
-	return llmtest.Check(context.Background(), t, textcall.Wrap(w, f), request())
+	return llmtest.Check(context.Background(), t, textcall.Wrap(w, e.format), request())
 }
 
 var noIDs = cmpopts.IgnoreFields(llm.Call{}, "ID")

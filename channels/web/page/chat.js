@@ -43,6 +43,7 @@ new ResizeObserver(() => follow && toBottom()).observe(scroll);
 function toBottom() {
   follow = true;
   scroll.scrollTop = scroll.scrollHeight;
+  lastTop = scroll.scrollTop; // a person may scroll up before the event of this tells
 }
 
 // Messages.

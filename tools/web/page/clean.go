@@ -89,6 +89,11 @@ func invisible(n *html.Node) bool {
 		switch a.Key {
 		case "hidden":
 			return true
+		case "property", "name", "itemprop":
+			// Dates would be read by a library that nobody maintains; nobody wants them.
+			if n.DataAtom == atom.Meta && !strings.Contains(strings.ToLower(a.Val), "title") {
+				return true
+			}
 		case "style":
 			style := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
 			if strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") {

@@ -52,8 +52,18 @@ const (
 )
 
 // Read makes a Page of a document in UTF-8. Links become absolute by base,
-// which is the document's own address.
-func Read(doc string, base *url.URL, f Format) (Page, error) {
+// which is the document's own address. A document that breaks a library comes
+// back as its bare text.
+func Read(doc string, base *url.URL, f Format) (p Page, err error) {
+	defer func() {
+		if recover() != nil {
+			p, err = Page{Body: bare(doc)}, nil
+		}
+	}()
+	return read(doc, base, f)
+}
+
+func read(doc string, base *url.URL, f Format) (Page, error) {
 	root, err := html.Parse(strings.NewReader(doc))
 	if err != nil { // nested deeper than 512 elements
 		return Page{Body: bare(doc)}, nil
