@@ -127,6 +127,11 @@ func (c *checker) exec() {
 			c.bad(index("tools.exec.env", i), "want the name of a variable, got %s", c.got(index("tools.exec.env", i)))
 		}
 	}
+	for i, name := range e.SetEnv {
+		if !variableName.MatchString(strings.TrimSuffix(name, "*")) {
+			c.bad(index("tools.exec.set_env", i), "want the name of a variable, or its beginning and an * such as MYAPP_*, got %s", c.got(index("tools.exec.set_env", i)))
+		}
+	}
 	c.network(e)
 	if e.Timeout > e.MaxTimeout {
 		c.bad("tools.exec.timeout", "want at most max_timeout (%s), got %s", short(e.MaxTimeout), short(e.Timeout))

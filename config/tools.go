@@ -47,11 +47,17 @@ type Exec struct {
 	DenyPatterns   []string
 	AllowPatterns  []string
 	AllowListOnly  bool
-	Sandbox        string   `oneof:"auto|landlock|bwrap|off"`
-	Env            []string // names of variables that a command may see
-	Network        string   `oneof:"auto|guarded|open|none"`
-	Hosts          []string // that a guarded command reaches; none: all
-	Listen         bool     // on TCP ports, although guarded
+	Sandbox        string `oneof:"auto|landlock|bwrap|off"`
+	Variables
+	Network string   `oneof:"auto|guarded|open|none"`
+	Hosts   []string // that a guarded command reaches; none: all
+	Listen  bool     // on TCP ports, although guarded
+}
+
+// Variables are names of those that commands see.
+type Variables struct {
+	Env    []string // of the bot's
+	SetEnv []string // that set_env may set beside the usual ones; a final * stands for anything
 }
 
 // WebTools is the section tools.web.

@@ -53,7 +53,8 @@ const (
 	PartChange  = "@change"      // a unified diff
 	PartRemoved = "@removed"
 	PartMoved   = "@moved"
-	PartBytes   = "@bytes" // about content that is no text
+	PartBytes   = "@bytes"   // about content that is no text
+	PartForeign = "@foreign" // what came from outside and could run
 )
 
 // Question is one call as a person is asked about it.
@@ -64,6 +65,8 @@ type Question struct {
 	Digest string
 	// Rule is the digest of what a standing permission is for.
 	Rule string
+	// Doubt is what the tool's own reason to ask is about; see Doubter.
+	Doubt string
 	// Again: what was allowed before has changed since.
 	Again bool
 	// Answer is what the Approver notes.
@@ -207,7 +210,17 @@ func (c *call) shows(ctx context.Context) *Question {
 			shown = Shown{State: err.Error()}
 		}
 	}
-	return Asking(c.entry.spec, c.args, shown)
+	d := c.doubt()
+	if d.Why != "" {
+		if len(shown.Parts) == 0 {
+			shown.Parts = everyArgument(c.entry.spec, c.args)
+		}
+		shown.Parts = append(shown.Parts, Part{PartForeign, d.Why})
+		shown.Setting += "\nfrom outside:\n" + d.Of // a standing permission is not for other files
+	}
+	q := Asking(c.entry.spec, c.args, shown)
+	q.Doubt = d.Of
+	return q
 }
 
 // same refuses a call that is no longer what a person has allowed, and notes
@@ -218,7 +231,13 @@ func (c *call) same(ctx context.Context) error {
 	}
 	now := c.shows(ctx)
 	c.setting = now.Setting
-	if c.question == nil || c.question.Digest == now.Digest {
+	if c.question == nil {
+		return nil
+	}
+	if c.question.Digest == now.Digest {
+		if d := c.doubt(); d.Settle != nil && d.Of == c.question.Doubt {
+			d.Settle()
+		}
 		return nil
 	}
 	return Errorf(Permission, "%s was not run: what was allowed has changed at the last moment, by another call or another program. Call it again, and the person is asked about it as it is now", c.name)

@@ -52,6 +52,8 @@ type extras struct {
 	stays    func(sc Scope, args json.RawMessage) bool
 	judge    func(args json.RawMessage) error
 	mend     func(args map[string]any)
+	matter   func(sc Scope, args json.RawMessage) Matter
+	doubt    func(sc Scope, args json.RawMessage) Doubt
 	show     func(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error)
 }
 
@@ -65,6 +67,16 @@ func WithSubject(fn func(main string) string) Option {
 // unless it is empty.
 func WithSubjects(fn func(args json.RawMessage) []string) Option {
 	return func(e *extras) { e.subjects = fn }
+}
+
+// WithMatter makes the tool one that Matters.
+func WithMatter(fn func(sc Scope, args json.RawMessage) Matter) Option {
+	return func(e *extras) { e.matter = fn }
+}
+
+// WithDoubt makes the tool a Doubter.
+func WithDoubt(fn func(sc Scope, args json.RawMessage) Doubt) Option {
+	return func(e *extras) { e.doubt = fn }
 }
 
 // WithStamp makes the tool a Stamper.
@@ -114,6 +126,22 @@ func (t *typed) Subjects(args json.RawMessage) []string {
 		return nil
 	}
 	return t.subjects(args)
+}
+
+// Matter implements Matters.
+func (t *typed) Matter(sc Scope, args json.RawMessage) Matter {
+	if t.matter == nil {
+		return Matter{}
+	}
+	return t.matter(sc, args)
+}
+
+// Doubt implements Doubter.
+func (t *typed) Doubt(sc Scope, args json.RawMessage) Doubt {
+	if t.doubt == nil {
+		return Doubt{}
+	}
+	return t.doubt(sc, args)
 }
 
 // Stamp implements Stamper.

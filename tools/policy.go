@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Action is what a policy rule says.
@@ -24,7 +26,7 @@ const (
 // Rule is one line of the policy. Empty fields match everything.
 type Rule struct {
 	Tool    string `yaml:"tool"`    // name, also another one (Spec.Also), or a pattern with *
-	Match   string `yaml:"match"`   // RE2 on the main argument, else on the JSON of all
+	Match   string `yaml:"match"`   // RE2, see matter
 	Channel string `yaml:"channel"` // configured instance
 	Chat    string `yaml:"chat"`    // chat id as in Address.Chat
 	Sender  string `yaml:"sender"`  // sender id, or "<channel>:<sender id>"
@@ -35,7 +37,41 @@ type Rule struct {
 // that none matches is allowed, unless the turn has read text from outside and
 // the call could carry its wishes out of the chat (see risky): then somebody is
 // asked. nil is the empty policy.
-type Policy struct{ rules []rule }
+type Policy struct {
+	rules []rule
+	paths Paths
+}
+
+// Paths is what a policy has to know of the names of files.
+type Paths struct {
+	// Names gives the other spellings of a path or URL; nil: there are none.
+	Names func(text string) []string
+	// Obeyed says whether programs or later turns obey what a file of that name
+	// holds; nil: only the skills are.
+	Obeyed func(name string) bool
+}
+
+// Knows lets a policy that is not yet in use know more of names.
+func (p *Policy) Knows(paths Paths) *Policy {
+	p.paths = paths
+	return p
+}
+
+// obeyed is Paths.Obeyed.
+func (p *Policy) obeyed(name string) bool {
+	if p == nil || p.paths.Obeyed == nil {
+		return isSkill(name)
+	}
+	return p.paths.Obeyed(name)
+}
+
+// names are the other spellings of a path or URL.
+func (p *Policy) names(text string) []string {
+	if p == nil || p.paths.Names == nil || text == "" || len(text) > maxNamed || strings.ContainsRune(text, '\n') {
+		return nil
+	}
+	return p.paths.Names(text)
+}
 
 type rule struct {
 	Rule
@@ -56,7 +92,7 @@ func NewPolicy(rules []Rule) (*Policy, error) {
 			errs = append(errs, fmt.Errorf("policy rule %d: action %q: want allow, ask or deny", i+1, r.Action))
 		}
 		if r.Match != "" {
-			re, err := regexp.Compile(r.Match)
+			re, err := regexp.Compile(norm.NFC.String(r.Match))
 			if err != nil {
 				errs = append(errs, fmt.Errorf("policy rule %d: match: %w", i+1, err))
 			}
@@ -78,17 +114,27 @@ func (r rule) concerns(sc Scope, s Spec) bool {
 		(r.Sender == "" || r.Sender == sc.Sender.ID || r.Sender == sc.Addr.Channel+":"+sc.Sender.ID)
 }
 
-// decide returns "" when no rule matches.
-func (p *Policy) decide(sc Scope, s Spec, subject string) Action {
+// decide returns "" when no rule matches, else what the first that does says,
+// and which it is.
+func (p *Policy) decide(sc Scope, s Spec, m *matter) (Action, int) {
 	if p == nil {
-		return ""
+		return "", none
 	}
-	for _, r := range p.rules {
-		if r.concerns(sc, s) && (r.match == nil || r.match.MatchString(subject)) {
-			return r.Action
+	for i, r := range p.rules {
+		if r.concerns(sc, s) && r.covers(m) {
+			return r.Action, i
 		}
 	}
-	return ""
+	return "", none
+}
+
+// none is the number of no rule.
+const none = -1
+
+// matching says whether a rule with a match may speak of such calls, so that it
+// is worth to find out all that they are about.
+func (p *Policy) matching(sc Scope, s Spec) bool {
+	return p != nil && slices.ContainsFunc(p.rules, func(r rule) bool { return r.match != nil && r.concerns(sc, s) })
 }
 
 // forbids says whether no call of the tool can be allowed in this scope, so
@@ -131,52 +177,19 @@ type Mender interface {
 	Mend(args map[string]any)
 }
 
-// risky says whether a call could carry out of the chat what a text from
-// outside wishes: it runs commands, acts on others than the current chat, says
-// itself that it would (Stayer), or changes a skill, which later turns would take
-// for instructions.
-func (c *call) risky() bool {
-	spec := c.entry.spec
-	s, ok := as[Stayer](c.entry.tool)
-	if ok && !s.Stays(c.scope, c.args) {
-		return true
-	}
-	if spec.Effect != Acts {
-		return spec.Category == Code || spec.Effect == Writes && slices.ContainsFunc(c.subjects(), isSkill)
-	}
-	return !ok
-}
-
 // permit lets the policy decide.
 func (e *Executor) permit(next handler) handler {
 	return func(ctx context.Context, c *call) (Result, error) {
-		action, again := e.decide(c), false
-		if action == "" && c.scope.Tainted() && c.risky() {
-			action = Ask
-			if again = c.allowedBefore(ctx); again {
-				action = Allow
-			}
-		}
-		switch action {
-		case Deny:
-			return Result{}, Errorf(Permission, "the policy of this bot does not allow this call of %s here; do not try it again, find another way or say so", c.name)
-		case Ask:
-			if j, ok := as[Judge](c.entry.tool); ok {
-				if err := j.Judge(c.args); err != nil {
-					return Result{}, err
-				}
-			}
-			if err := e.ask(ctx, c); err != nil {
-				return Result{}, err
-			}
-			again = true
+		ctx, allowed, err := e.judged(ctx, c)
+		if err != nil {
+			return Result{}, err
 		}
 		if turn := c.scope.Caller; turn != nil && c.entry.spec.Effect != Reads {
 			if err := turn.Begin(ctx); err != nil {
 				return Result{}, Errorf(Failed, "%s was not run: it could not be noted beforehand", c.name)
 			}
 		}
-		if err := c.remember(ctx, again); err != nil {
+		if err := c.remember(ctx, allowed); err != nil {
 			return Result{}, fmt.Errorf("%s was not run, what was allowed before could not be forgotten: %w", c.name, err)
 		}
 		c.ran = true
@@ -184,47 +197,43 @@ func (e *Executor) permit(next handler) handler {
 	}
 }
 
-// decide lets the policy look at everything that the call is about; the
-// strictest answer counts.
-func (e *Executor) decide(c *call) Action {
-	strictest := Allow
-	for _, subject := range c.subjects() {
-		action := e.opt.Policy.decide(c.scope, c.entry.spec, subject)
-		if severity(action) > severity(strictest) {
-			strictest = action
+// judged is ctx with what Visits needs, once the call may run; allowed says that
+// a person lets it.
+func (e *Executor) judged(ctx context.Context, c *call) (_ context.Context, allowed bool, err error) {
+	v, why := e.decide(c), c.doubt()
+	if v.action == Ask && v.tainted && why.Why == "" && c.allowedBefore(ctx) {
+		return e.visiting(ctx, c, none), true, nil
+	}
+	switch {
+	case v.action == Deny:
+		return ctx, false, c.denied()
+	case v.action != Ask && why.Why == "":
+		return e.visiting(ctx, c, none), false, nil
+	}
+	if j, ok := as[Judge](c.entry.tool); ok {
+		if err := j.Judge(c.args); err != nil {
+			return ctx, false, err
 		}
 	}
-	return strictest
+	if err := e.ask(ctx, c); err != nil {
+		return ctx, false, err
+	}
+	// What was asked about must be what runs: links may have changed while the
+	// question stood.
+	now := e.decide(c)
+	if now.action == Deny {
+		return ctx, false, c.denied()
+	}
+	if now.rule != v.rule {
+		return ctx, false, Errorf(Permission, "while the question about this call of %s stood, what it would do has changed, so it was not done; call it again to ask anew", c.name)
+	}
+	return e.visiting(ctx, c, v.rule), true, nil
 }
 
-// isSkill says whether a path leads into the folder of skills.
-func isSkill(subject string) bool {
-	return subject == "skills" || strings.HasPrefix(subject, "skills/")
+func (c *call) denied() error {
+	return Errorf(Permission, "the policy of this bot does not allow this call of %s here; do not try it again, find another way or say so", c.name)
 }
 
 func severity(a Action) int {
 	return slices.Index([]Action{Allow, "", Ask, Deny}, a)
-}
-
-// subjects are what a rule's match looks at, one after the other.
-func (c *call) subjects() []string {
-	if s, ok := as[interface {
-		Subjects(args json.RawMessage) []string
-	}](c.entry.tool); ok {
-		if all := s.Subjects(c.args); len(all) > 0 {
-			return all
-		}
-	}
-	return []string{c.subject()}
-}
-
-func (c *call) subject() string {
-	main, ok := c.values[c.entry.spec.Main].(string)
-	if !ok {
-		return string(c.args)
-	}
-	if s, ok := as[Subjecter](c.entry.tool); ok {
-		return s.Subject(main)
-	}
-	return main
 }

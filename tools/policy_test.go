@@ -69,7 +69,7 @@ func TestPolicy(t *testing.T) {
 		{"this sender", "exec", `{"command":"ls"}`, []tools.Rule{{Sender: "sender-1", Action: tools.Deny}}, tools.Permission},
 		{"this sender with channel", "exec", `{"command":"ls"}`, []tools.Rule{{Sender: "test:sender-1", Action: tools.Deny}}, tools.Permission},
 		{"another sender", "exec", `{"command":"ls"}`, []tools.Rule{{Sender: "test:sender-2", Action: tools.Deny}}, ""},
-		{"only the main argument", "exec", `{"command":"ls","dir":"secret"}`, []tools.Rule{{Match: "secret", Action: tools.Deny}}, ""},
+		{"every argument", "exec", `{"command":"ls","dir":"secret"}`, []tools.Rule{{Match: "secret", Action: tools.Deny}}, tools.Permission},
 		{"all arguments without the main one", "open", `{"n":7}`, []tools.Rule{{Match: `"n":7`, Action: tools.Deny}}, tools.Permission},
 		{"one spelling", "open", `{"path":".//private/./a"}`, []tools.Rule{{Match: "^private/", Action: tools.Deny}}, tools.Permission},
 		{"ask and nobody there", "exec", `{"command":"ls"}`, []tools.Rule{{Action: tools.Ask}}, tools.Permission},

@@ -94,6 +94,8 @@ func label(name, lang string) string {
 		return pick(lang, "In the folder", "工作目录")
 	case tools.PartEnv:
 		return pick(lang, "With these variables", "环境变量")
+	case tools.PartForeign:
+		return pick(lang, "⚠ From outside", "⚠ 来自外部")
 	case tools.PartChange:
 		return pick(lang, "Change", "改动")
 	case tools.PartRemoved:

@@ -13,6 +13,7 @@ import (
 	"magpie/tools/egress"
 	"magpie/tools/shell"
 	"magpie/tools/shell/sandbox"
+	"magpie/tools/system"
 	"magpie/tools/web/guard"
 )
 
@@ -30,7 +31,10 @@ func (t *toolbox) openShell(o *outfit) (*shell.Shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := shell.New(shellConfig(o.cfg, secrets(o.cfg, t.p.token)), shell.Deps{Fence: o.fence, Proxy: way, Progress: t.progress, Session: t.overlay})
+	s, err := shell.New(shellConfig(o.cfg, secrets(o.cfg, t.p.token)), shell.Deps{
+		Fence: o.fence, Proxy: way, Progress: t.progress,
+		Session: func(sc tools.Scope) map[string]string { return t.overlay(o, sc).Vars }, VariablesFrom: func(sc tools.Scope) []chat.Source { return t.overlay(o, sc).From },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +73,18 @@ func (o *outfit) unconfined() string {
 const overlayWait = 5 * time.Second
 
 // overlay is what a chat has set by set_env.
-func (t *toolbox) overlay(sc tools.Scope) map[string]string {
+func (t *toolbox) overlay(o *outfit, sc tools.Scope) system.Overlay {
 	ctx, cancel := context.WithTimeout(context.Background(), overlayWait)
 	defer cancel()
-	vars, err := t.env.Overlay(ctx, sc.Addr.Session())
+	set, err := o.env.Overlay(ctx, sc.Addr.Session())
 	if err != nil {
 		t.p.log.Warn("a command runs without the variables of its chat", "session", sc.Addr.Session(), "trace", sc.Trace, "err", err)
 	}
-	return vars
+	if _, said := t.wear.told.LoadOrStore(sc.Addr.Session(), true); !said && len(set.Kept) > 0 {
+		t.p.log.Warn("commands of a chat no longer see variables that it has set: tools.exec.set_env does not list them",
+			"session", sc.Addr.Session(), "names", set.Kept)
+	}
+	return set
 }
 
 func shellConfig(cfg *config.Config, secrets []chat.Secret) shell.Config {

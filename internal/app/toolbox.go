@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"magpie/agent"
@@ -27,12 +28,14 @@ import (
 	"magpie/tools/all"
 	"magpie/tools/fs"
 	"magpie/tools/fs/fence"
+	"magpie/tools/fs/origin"
 	"magpie/tools/fs/undo"
 	"magpie/tools/mcp"
 	"magpie/tools/say"
 	"magpie/tools/shell"
 	"magpie/tools/shell/sandbox"
 	"magpie/tools/system"
+	"magpie/tools/web/guard"
 )
 
 // toolbox is everything about tools that others need.
@@ -41,7 +44,6 @@ type toolbox struct {
 	exec   *tools.Executor
 	redact *tools.Redactor
 	undo   *undo.Log
-	env    *system.Env // what chats have set
 	memory *memory.Store
 	mcp    *mcp.Manager
 	desk   *approval.Desk
@@ -65,6 +67,8 @@ type wear struct {
 	wall   func() *sandbox.Sandbox // of what is started beside commands
 	// fences are closed at the end only: a turn may still use an old one.
 	fences []*fence.Fence
+	origin *origin.Index // of files that hold words from outside
+	told   sync.Map      // sessions of which it was said that variables are held back
 }
 
 // outfit are the built-in tools as one configuration wants them.
@@ -72,6 +76,7 @@ type outfit struct {
 	cfg   *config.Config
 	fence *fence.Fence
 	shell *shell.Shell // nil: no commands
+	env   *system.Env
 	reg   *tools.Registry
 	opts  *tools.Options
 }
@@ -103,11 +108,15 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 			return t, err
 		}
 	}
+	if t.wear.origin, err = origin.Open(origin.Options{File: filepath.Join(p.cfg.DataDir, "origin.jsonl"), Trouble: func(err error) {
+		p.log.Error("it is not noted on the disk which files hold words from outside", "err", err)
+	}}); err != nil {
+		return t, err
+	}
 	if t.undo, err = undo.Open(filepath.Join(p.cfg.DataDir, "undo")); err != nil {
 		return t, err
 	}
 	t.memory = memory.New(p.bus.Table("memory"), nil)
-	t.env = system.NewEnv(p.bus.Table("env"), nil)
 	if t.wear.latest, err = t.equip(p.cfg); err != nil {
 		return t, err
 	}
@@ -134,12 +143,13 @@ func (t *toolbox) equip(cfg *config.Config) (*outfit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.wear.latest != nil && reflect.DeepEqual(fenceOptions(cfg), fenceOptions(t.wear.latest.cfg)) {
+	if t.wear.latest != nil && reflect.DeepEqual(t.fenceOptions(cfg), t.fenceOptions(t.wear.latest.cfg)) {
 		o.fence = t.wear.latest.fence
 	} else {
-		if o.fence, err = openFence(cfg); err != nil {
+		if o.fence, err = fence.New(cfg.Workspace, t.fenceOptions(cfg)); err != nil {
 			return nil, err
 		}
+		t.wear.origin.Move(o.fence.Folders())
 		t.wear.fences = append(t.wear.fences, o.fence)
 	}
 	if err := t.register(o); err != nil {
@@ -148,7 +158,7 @@ func (t *toolbox) equip(cfg *config.Config) (*outfit, error) {
 	o.opts = &tools.Options{
 		Timeout: cfg.Tools.Timeout, NetworkTimeout: cfg.Tools.NetworkTimeout,
 		MaxResultChars: cfg.Tools.MaxResultChars, Enabled: cfg.Tools.Enabled, Offer: subagent.Offer,
-		Policy: policy, Keep: fs.Keep(o.fence), Audit: t.audit,
+		Policy: policy.Knows(tools.Paths{Names: names(o.fence), Obeyed: origin.Runs}), Keep: fs.Keep(o.fence), Audit: t.audit,
 		Events: t.p.meters.watch(t.p.bus.Publish, o.reg.Has), Log: t.p.log, Redact: t.redact, Approver: t.desk,
 	}
 	return o, nil
@@ -161,14 +171,19 @@ func (t *toolbox) register(o *outfit) (err error) {
 		return err
 	}
 	web.Wall = t.wear.wall
+	commands := o.cfg.Tools.Exec
+	o.env = system.NewEnv(t.p.bus.Table("env"), commands.Env).For(nil, commands.SetEnv)
 	if o.shell, err = t.openShell(o); err != nil {
 		return err
+	}
+	if o.shell != nil {
+		o.env = o.env.For(o.shell.Base(), commands.SetEnv)
 	}
 	return all.Register(o.reg, all.Deps{
 		Skill: func(_ context.Context, _ tools.Scope, name string) (string, error) {
 			return prompt.LoadSkill(o.cfg.Workspace, name)
 		},
-		Fence: o.fence, Undo: t.undo, Env: system.NewEnv(t.p.bus.Table("env"), o.cfg.Tools.Exec.Env), Memory: t.memory,
+		Fence: o.fence, Undo: t.undo, Env: o.env, Memory: t.memory,
 		Outbox: outbox{t.p}, Message: t.message(o),
 		Web: web, Screen: t.screen(o, web.Guard), Shell: o.shell,
 		Later: all.Later{Jobs: t.p.desk(), Remind: t.remindOptions(), Tasks: t.p.newTasks(t.board)},
@@ -182,12 +197,31 @@ func openFence(cfg *config.Config) (*fence.Fence, error) {
 	return fence.New(cfg.Workspace, fenceOptions(cfg))
 }
 
+// fenceOptions are those of the program that runs, which knows where files come
+// from.
+func (t *toolbox) fenceOptions(cfg *config.Config) *fence.Options {
+	o := fenceOptions(cfg)
+	o.Origin = t.wear.origin
+	return o
+}
+
 func fenceOptions(cfg *config.Config) *fence.Options {
 	return &fence.Options{
 		Allowed:     cfg.Tools.AllowedPaths,
 		Anywhere:    !cfg.Tools.RestrictToWorkspace,
 		ResolveDots: cfg.Tools.PathPolicy == "resolve",
 		FollowLinks: cfg.Tools.Symlinks == "inside",
+	}
+}
+
+// names are the other spellings of a path or URL in the arguments of any tool,
+// for the policy.
+func names(f *fence.Fence) func(string) []string {
+	return func(text string) []string {
+		if strings.Contains(text, "://") {
+			return guard.Spellings(text)
+		}
+		return f.Names(text)
 	}
 }
 
@@ -265,6 +299,9 @@ func (t *toolbox) close() error {
 	}
 	if t.audit != nil {
 		errs = errors.Join(errs, t.audit.Close())
+	}
+	if t.wear.origin != nil {
+		errs = errors.Join(errs, t.wear.origin.Close())
 	}
 	if t.undo != nil {
 		errs = errors.Join(errs, t.undo.Close())

@@ -102,7 +102,7 @@ func TestRegister(t *testing.T) {
 		"memory": "system writes", "memory_write": "system writes", "memory_search": "system reads", "memory_read": "system reads",
 		"cron": "system acts",
 		"exec": "code acts", "screenshot": "network writes",
-		"get_env": "system reads", "set_env": "system writes",
+		"get_env": "system reads", "set_env": "system acts",
 		"send_media": "system acts", "spawn": "system reads",
 		"web_fetch": "network reads", "web_search": "network reads", "http_get": "network reads",
 		"http_post": "network acts", "http_request": "network acts",

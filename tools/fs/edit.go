@@ -11,6 +11,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"magpie/chat"
 	"magpie/tools"
 	"magpie/tools/fs/fence"
 	"magpie/tools/fs/patch"
@@ -53,15 +54,19 @@ func (e Editor) EditFile() tools.Tool {
 		Name: "edit_file", Description: strings.TrimSpace(editFileText), Category: tools.File, Effect: tools.Writes,
 		Main: "path", Aliases: aliases,
 	}
-	return tools.New(spec, func(_ context.Context, _ tools.Scope, in editIn) (tools.Result, error) {
-		text, err := e.edit(in)
+	return tools.New(spec, func(ctx context.Context, sc tools.Scope, in editIn) (tools.Result, error) {
+		from := e.held(in.Path)
+		text, err := e.edit(ctx, in, chat.JoinSources(sc.Sources, from))
 		// A diff shows lines around the change, a failure those that are alike.
-		return tools.Result{Text: text, Untrusted: foreign(e.Fence.Name(in.Path)) && !isKind(err, tools.NotFound)}, err
+		if isKind(err, tools.NotFound) || isKind(err, tools.Permission) {
+			from = nil
+		}
+		return tools.Result{Text: text, Untrusted: len(from) > 0, Sources: from}, err
 	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showEdit))
 }
 
-func (e Editor) edit(in editIn) (string, error) {
-	old, err := e.text(in.Path)
+func (e Editor) edit(ctx context.Context, in editIn, from []chat.Source) (string, error) {
+	old, err := e.text(ctx, in.Path)
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +80,7 @@ func (e Editor) edit(in editIn) (string, error) {
 	if _, err := e.remember(in.Path, []byte(old), true, undo.Sum([]byte(text))); err != nil {
 		return "", err
 	}
-	if err := e.restore(in.Path, []byte(text)); err != nil {
+	if err := e.put(in.Path, []byte(text), from); err != nil {
 		return "", err
 	}
 	name := fence.Shown(e.Fence.Name(in.Path))
@@ -91,8 +96,8 @@ func (e Editor) edit(in editIn) (string, error) {
 }
 
 // text reads a file that can be edited: text, and not too large.
-func (e Editor) text(name string) (string, error) {
-	file, info, err := open(e.Fence, name)
+func (e Editor) text(ctx context.Context, name string) (string, error) {
+	file, info, err := open(ctx, e.Fence, name)
 	if err != nil {
 		return "", err
 	}

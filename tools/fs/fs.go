@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,7 +55,7 @@ func stampFile(f *fence.Fence) tools.Option {
 }
 
 // nearNames adds to "there is no such file" the names that are like it.
-func nearNames(f *fence.Fence, name string, err error) error {
+func nearNames(ctx context.Context, f *fence.Fence, name string, err error) error {
 	var said *tools.Error
 	if !errors.As(err, &said) || said.Kind != tools.NotFound {
 		return err
@@ -70,6 +71,7 @@ func nearNames(f *fence.Fence, name string, err error) error {
 	for i := range near {
 		near[i] = fence.Shown(path.Join(parent, near[i]))
 	}
+	near = slices.DeleteFunc(near, func(n string) bool { return tools.Visited(ctx, f.Name(n), f.Names(n)...) != nil })
 	if len(near) == 0 {
 		return &tools.Error{Kind: said.Kind, Text: said.Text + "; list_dir shows what there is", Err: said.Err}
 	}
@@ -90,10 +92,13 @@ func size(n int64) string {
 }
 
 // open opens an existing file or folder, with near names when there is none.
-func open(f *fence.Fence, name string) (*os.File, os.FileInfo, error) {
-	file, err := f.Open(name)
+func open(ctx context.Context, f *fence.Fence, name string) (*os.File, os.FileInfo, error) {
+	file, real, err := f.OpenAs(name)
 	if err != nil {
-		return nil, nil, nearNames(f, name, err)
+		return nil, nil, nearNames(ctx, f, name, err)
+	}
+	if err := tools.Visited(ctx, real); err != nil { // a link was put there since the call was judged
+		return nil, nil, errors.Join(err, file.Close())
 	}
 	info, err := file.Stat()
 	if err != nil {

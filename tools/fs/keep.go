@@ -12,7 +12,6 @@ import (
 	iofs "io/fs"
 	"path"
 	"sort"
-	"strings"
 
 	"magpie/tools"
 	"magpie/tools/fs/fence"
@@ -23,14 +22,6 @@ const (
 	keptFolder = "tool_output"
 	keptFiles  = 200
 )
-
-// foreign says whether a path of the workspace, as Fence.Name writes it, holds
-// what others have sent or tools have fetched: the inbox, kept outputs of
-// tools, and downloads.
-func foreign(name string) bool {
-	top, _, _ := strings.Cut(name, "/")
-	return top == "inbox" || top == keptFolder || top == "downloads"
-}
 
 // Keep makes the function for tools.Options.Keep: it stores a long output in
 // the workspace, where read_file finds it, and removes the oldest ones. The

@@ -74,6 +74,7 @@ func listText(ctx context.Context, f *fence.Fence, in listIn) (string, error) {
 	if l.stopped {
 		fmt.Fprintf(&b, "There is more here than was looked through; list a folder below.\n")
 	}
+	b.WriteString(l.said())
 	return b.String(), nil
 }
 
@@ -95,7 +96,8 @@ func listJSON(ctx context.Context, f *fence.Fence, sc tools.Scope, in listIn) (s
 		Files     []listedFile `json:"files"`
 		Total     int          `json:"total"`
 		Truncated bool         `json:"truncated"`
-	}{inJSON(f.Name(in.Path)), []listedFile{}, l.folders + l.files, l.left > 0 || l.stopped}
+		LeftOut   string       `json:"left_out,omitempty"` // by the policy
+	}{inJSON(f.Name(in.Path)), []listedFile{}, l.folders + l.files, l.left > 0 || l.stopped, strings.TrimSpace(l.said())}
 	for _, e := range l.entries {
 		out.Files = append(out.Files, listedFile{inJSON(e.path), e.kind, e.size, e.modified.In(sc.Zone).Format(time.RFC3339)})
 	}

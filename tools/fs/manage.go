@@ -31,33 +31,34 @@ func (e Editor) DeleteFile() tools.Tool {
 		Name: "delete_file", Description: strings.TrimSpace(deleteFileText), Category: tools.File, Effect: tools.Writes,
 		Main: "path", Aliases: pathAliases(),
 	}
-	return tools.New(spec, func(_ context.Context, _ tools.Scope, in pathIn) (tools.Result, error) {
-		text, err := e.remove(in.Path)
+	return tools.New(spec, func(ctx context.Context, _ tools.Scope, in pathIn) (tools.Result, error) {
+		text, err := e.remove(ctx, in.Path)
 		return tools.Result{Text: text}, err
 	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showDelete))
 }
 
-func (e Editor) remove(name string) (string, error) {
-	file, info, err := open(e.Fence, name)
+func (e Editor) remove(ctx context.Context, name string) (string, error) {
+	file, info, err := open(ctx, e.Fence, name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
 	note := ""
+	var old []byte
 	if info.IsDir() {
 		if left, _ := file.Readdirnames(1); len(left) > 0 {
 			return "", tools.Errorf(tools.InvalidArgs, "the folder %q is not empty; delete what is in it first, list_dir shows it", name)
 		}
 	} else {
-		old, exists, err := e.current(name)
-		if err != nil {
+		var exists bool
+		if old, exists, err = e.current(name); err != nil {
 			return "", err
 		}
 		if note, err = e.remember(name, old, exists, ""); err != nil {
 			return "", err
 		}
 	}
-	if err := e.Fence.Remove(name); err != nil {
+	if err := e.drop(name, old); err != nil {
 		return "", err
 	}
 	return "deleted " + fence.Shown(e.Fence.Name(name)) + note, nil
@@ -74,18 +75,34 @@ func (e Editor) MoveFile() tools.Tool {
 		Name: "move_file", Description: strings.TrimSpace(moveFileText), Category: tools.File, Effect: tools.Writes,
 		Aliases: map[string]string{"source": "from", "src": "from", "path": "from", "file_path": "from", "old_path": "from", "destination": "to", "dest": "to", "dst": "to", "new_path": "to", "target": "to"},
 	}
-	return tools.New(spec, func(_ context.Context, _ tools.Scope, in moveIn) (tools.Result, error) {
+	return tools.New(spec, func(ctx context.Context, _ tools.Scope, in moveIn) (tools.Result, error) {
+		from, to := e.Fence.Real(in.From), e.Fence.Real(in.To)
 		if err := e.Fence.Move(in.From, in.To); err != nil {
-			return tools.Result{}, nearNames(e.Fence, in.From, err)
+			return tools.Result{}, nearNames(ctx, e.Fence, in.From, err)
+		}
+		if err := e.Fence.Origin().Moved(from, to); err != nil {
+			return tools.Result{}, err
 		}
 		return tools.Result{Text: fmt.Sprintf("moved %s to %s", fence.Shown(e.Fence.Name(in.From)), fence.Shown(e.Fence.Name(in.To)))}, nil
-	}, tools.WithSubjects(func(args json.RawMessage) []string {
-		var in moveIn
-		if json.Unmarshal(args, &in) != nil {
-			return nil
-		}
-		return []string{e.Fence.Name(in.From), e.Fence.Name(in.To)}
-	}), tools.WithShow(e.showMove))
+	}, tools.WithMatter(e.moves), tools.WithShow(e.showMove))
+}
+
+// moves is what a move is about: both ends, and all that goes along.
+func (e Editor) moves(_ tools.Scope, args json.RawMessage) (m tools.Matter) {
+	var in moveIn
+	if json.Unmarshal(args, &in) != nil {
+		return m
+	}
+	from, to := e.Fence.Name(in.From), e.Fence.Name(in.To)
+	m.Main = []string{from, to}
+	below, complete := e.Fence.Below(in.From)
+	m.Unclear = !complete
+	real := e.Fence.Real(in.From)
+	for _, name := range below {
+		rest := strings.TrimPrefix(name, real)
+		m.Also = append(m.Also, from+rest, to+rest)
+	}
+	return m
 }
 
 // fileInfo is the answer of get_file_info.

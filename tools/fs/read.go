@@ -68,13 +68,14 @@ func (r reader) read(ctx context.Context, sc tools.Scope, in readIn) (tools.Resu
 	if m := skillPath.FindStringSubmatch(r.fence.Name(in.Path)); m != nil && r.skill != nil && lines.whole {
 		text, err := r.skill(ctx, sc, m[1])
 		if err == nil {
-			return tools.Result{Text: text}, nil
+			from := r.fence.Origin().Under(r.fence.Real(in.Path))
+			return tools.Result{Text: text, Untrusted: len(from) > 0, Sources: from}, nil
 		}
 		if !errors.Is(err, iofs.ErrNotExist) {
 			return tools.Result{}, fmt.Errorf("load skill %q: %w", m[1], err)
 		}
 	}
-	file, info, err := open(r.fence, in.Path)
+	file, info, err := open(ctx, r.fence, in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -84,7 +85,8 @@ func (r reader) read(ctx context.Context, sc tools.Scope, in readIn) (tools.Resu
 		return tools.Result{Text: text}, err
 	}
 	text, err := show(ctx, file, in, lines)
-	return tools.Result{Text: text, Untrusted: foreign(r.fence.Name(in.Path))}, err
+	from := r.fence.Sources(in.Path, file)
+	return tools.Result{Text: text, Untrusted: len(from) > 0, Sources: from}, err
 }
 
 // span is a range of lines, counted from 1, both ends shown.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"magpie/chat"
 	"magpie/tools"
 	"magpie/tools/fs/fence"
 )
@@ -48,13 +49,13 @@ func FileSearch(f *fence.Fence) tools.Tool {
 
 // finder is one search under way.
 type finder struct {
-	fence   *fence.Fence
+	held    // by the policy
 	in      searchIn
 	match   func(rel string) bool
 	grep    grep
 	out     strings.Builder
 	found   int
-	foreign bool // lines of what others have written are among the hits
+	from    []chat.Source // of the hits that others have written
 	walked  int
 	stopped string // why not everything was looked at
 }
@@ -73,16 +74,16 @@ func search(ctx context.Context, f *fence.Fence, in searchIn) (tools.Result, err
 	if err != nil {
 		return tools.Result{}, err
 	}
-	dir, err := folder(f, in.Path)
+	dir, err := folder(ctx, f, in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer dir.Close()
-	s := &finder{fence: f, in: in, match: match, grep: newGrep(in.Content)}
+	s := &finder{held: held{fence: f, base: f.Real(in.Path)}, in: in, match: match, grep: newGrep(in.Content)}
 	if err := s.walk(ctx, dir, "", 0); err != nil && !errors.Is(err, errEnough) {
 		return tools.Result{}, err
 	}
-	return tools.Result{Text: s.report(), Untrusted: s.foreign}, nil
+	return tools.Result{Text: strings.TrimSpace(s.report() + "\n" + s.said()), Untrusted: len(s.from) > 0, Sources: s.from}, nil
 }
 
 func (s *finder) report() string {
@@ -118,6 +119,9 @@ func (s *finder) walk(ctx context.Context, dir *fence.Folder, rel string, depth 
 		for _, e := range entries {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
+			}
+			if s.back(ctx, e) {
+				continue
 			}
 			if err := s.take(dir, e); err != nil {
 				return err
@@ -167,7 +171,6 @@ func (s *finder) take(dir *fence.Folder, e entry) error {
 	}
 	s.found++
 	name := path.Join(s.fence.Name(s.in.Path), e.path)
-	s.foreign = s.foreign || len(hits) > 0 && foreign(name)
 	if e.kind == "dir" {
 		name += "/"
 	}
@@ -189,5 +192,9 @@ func (s *finder) hits(dir *fence.Folder, e entry) []string {
 		return nil
 	}
 	defer file.Close()
-	return s.grep.lines(file)
+	hits := s.grep.lines(file)
+	if len(hits) > 0 {
+		s.from = chat.JoinSources(s.from, s.fence.Origin().Of(path.Join(s.base, e.path), file))
+	}
+	return hits
 }

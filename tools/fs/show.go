@@ -39,12 +39,12 @@ func (e Editor) showWrite(_ context.Context, _ tools.Scope, args json.RawMessage
 }
 
 // showEdit is what edit_file will change.
-func (e Editor) showEdit(_ context.Context, _ tools.Scope, args json.RawMessage) (tools.Shown, error) {
+func (e Editor) showEdit(ctx context.Context, _ tools.Scope, args json.RawMessage) (tools.Shown, error) {
 	var in editIn
 	if err := json.Unmarshal(args, &in); err != nil {
 		return tools.Shown{}, fmt.Errorf("decode the arguments: %w", err)
 	}
-	old, err := e.text(in.Path)
+	old, err := e.text(ctx, in.Path)
 	if err != nil {
 		return tools.Shown{}, err
 	}
@@ -141,12 +141,12 @@ func (e Editor) folderID(name string) string {
 }
 
 // showDelete is what delete_file will take away.
-func (e Editor) showDelete(_ context.Context, _ tools.Scope, args json.RawMessage) (tools.Shown, error) {
+func (e Editor) showDelete(ctx context.Context, _ tools.Scope, args json.RawMessage) (tools.Shown, error) {
 	var in pathIn
 	if err := json.Unmarshal(args, &in); err != nil {
 		return tools.Shown{}, fmt.Errorf("decode the arguments: %w", err)
 	}
-	file, info, err := open(e.Fence, in.Path)
+	file, info, err := open(ctx, e.Fence, in.Path)
 	if err != nil {
 		return tools.Shown{}, err
 	}
@@ -176,12 +176,12 @@ func (e Editor) removed(name string, old []byte) tools.Shown {
 }
 
 // showMove is what move_file will move, and where to.
-func (e Editor) showMove(_ context.Context, _ tools.Scope, args json.RawMessage) (tools.Shown, error) {
+func (e Editor) showMove(ctx context.Context, _ tools.Scope, args json.RawMessage) (tools.Shown, error) {
 	var in moveIn
 	if err := json.Unmarshal(args, &in); err != nil {
 		return tools.Shown{}, fmt.Errorf("decode the arguments: %w", err)
 	}
-	file, info, err := open(e.Fence, in.From)
+	file, info, err := open(ctx, e.Fence, in.From)
 	if err != nil {
 		return tools.Shown{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"magpie/chat"
 	"magpie/tools"
 	"magpie/tools/fs/fence"
 	"magpie/tools/fs/undo"
@@ -27,13 +28,13 @@ func (e Editor) UndoEdit() tools.Tool {
 		Name: "undo_edit", Description: strings.TrimSpace(undoEditText), Category: tools.File, Effect: tools.Writes,
 		Main: "path", Aliases: pathAliases(),
 	}
-	return tools.New(spec, func(_ context.Context, _ tools.Scope, in undoIn) (tools.Result, error) {
-		text, err := e.undo(in)
+	return tools.New(spec, func(_ context.Context, sc tools.Scope, in undoIn) (tools.Result, error) {
+		text, err := e.undo(sc, in)
 		return tools.Result{Text: text}, err
 	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showUndo))
 }
 
-func (e Editor) undo(in undoIn) (string, error) {
+func (e Editor) undo(sc tools.Scope, in undoIn) (string, error) {
 	name := e.Fence.Name(in.Path)
 	shown := fence.Shown(name)
 	current, exists, err := e.current(in.Path)
@@ -55,10 +56,10 @@ func (e Editor) undo(in undoIn) (string, error) {
 				return tools.Errorf(tools.Failed, "%s was changed by something else since that edit, which an undo would wipe out; read it and edit it, or forget the edits with clear", shown)
 			case s.Existed:
 				did = fmt.Sprintf("%s is back to %d bytes, %d lines", shown, len(s.Before), countLines(string(s.Before)))
-				return e.restore(in.Path, s.Before)
+				return e.put(in.Path, s.Before, chat.JoinSources(sc.Sources, e.before(in.Path, s.Before)))
 			}
 			did = shown + " is removed: the edit had made it"
-			return e.Fence.Remove(in.Path)
+			return e.drop(in.Path, current)
 		})
 		if errors.Is(err, undo.ErrNothing) {
 			return "", tools.Errorf(tools.NotFound, "there is no edit of %s to undo", shown)
@@ -82,12 +83,48 @@ func (e Editor) remember(name string, old []byte, exists bool, after string) (no
 	return "", e.Undo.Push(e.Fence.Name(name), undo.Step{Existed: exists, Before: old, After: after})
 }
 
-func (e Editor) restore(name string, content []byte) error {
+// put writes a file. That it holds words from outside is noted before they are
+// in it, that it no longer does only then.
+func (e Editor) put(name string, content []byte, from []chat.Source) error {
+	real := e.Fence.Real(name)
+	if len(from) > 0 {
+		if err := e.Fence.Origin().Wrote(real, content, from); err != nil {
+			return err
+		}
+	}
 	_, err := e.Fence.Write(name, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
-	return err
+	if err != nil || len(from) > 0 {
+		return err
+	}
+	return e.Fence.Origin().Wrote(real, content, nil)
+}
+
+// drop removes a file or an empty folder.
+func (e Editor) drop(name string, held []byte) error {
+	real := e.Fence.Real(name)
+	if err := e.Fence.Remove(name); err != nil {
+		return err
+	}
+	e.Fence.Origin().Removed(real, held)
+	return nil
+}
+
+// held are the sources of what a file holds now.
+func (e Editor) held(name string) []chat.Source {
+	file, err := e.Fence.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	return e.Fence.Sources(name, file)
+}
+
+// before are the sources of what a file held once.
+func (e Editor) before(name string, content []byte) []chat.Source {
+	return e.Fence.Origin().Known(e.Fence.Real(name), content)
 }
 
 // current is what the file holds now; too large a file was never remembered.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -31,6 +32,7 @@ type entry struct {
 	size     int64
 	modified time.Time
 	note     string
+	twins    bool // it may have other names
 }
 
 // listing is what a call found.
@@ -40,6 +42,7 @@ type listing struct {
 	left           int // that match and are not shown
 	stopped        bool
 	walked         int
+	held           // by the policy
 }
 
 // list looks through a folder.
@@ -48,18 +51,18 @@ func list(ctx context.Context, f *fence.Fence, in listIn) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := folder(f, in.Path)
+	dir, err := folder(ctx, f, in.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	l := &listing{}
+	l := &listing{held: held{fence: f, base: f.Real(in.Path)}}
 	return l, l.walk(ctx, dir, walkAt{deep: in.Recursive || strings.Contains(in.Pattern, "**"), match: match})
 }
 
 // folder opens a folder, with an error of its own for a file.
-func folder(f *fence.Fence, name string) (*fence.Folder, error) {
-	file, info, err := open(f, name)
+func folder(ctx context.Context, f *fence.Fence, name string) (*fence.Folder, error) {
+	file, info, err := open(ctx, f, name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +91,9 @@ func (l *listing) walk(ctx context.Context, dir *fence.Folder, at walkAt) error 
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if l.back(ctx, e) {
+			continue
 		}
 		below := at.deep && e.kind == "dir"
 		if below && passedOver(e) {
@@ -148,7 +154,10 @@ func entriesOf(dir *fence.Folder, rel string, n int) ([]entry, error) {
 		case info.IsDir():
 			e.kind, e.size = "dir", 0
 		case info.Mode().Type() == iofs.ModeSymlink:
-			e.kind, e.size = "link", 0
+			e.kind, e.size, e.twins = "link", 0, true
+		default:
+			sys, ok := info.Sys().(*syscall.Stat_t)
+			e.twins = ok && sys.Nlink > 1
 		}
 		entries = append(entries, e)
 	}

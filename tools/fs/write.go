@@ -27,7 +27,7 @@ func (e Editor) WriteFile() tools.Tool {
 		Name: "write_file", Description: strings.TrimSpace(writeFileText), Category: tools.File, Effect: tools.Writes,
 		Main: "path", Aliases: pathAliases(),
 	}
-	return tools.New(spec, func(_ context.Context, _ tools.Scope, in writeIn) (tools.Result, error) {
+	return tools.New(spec, func(_ context.Context, sc tools.Scope, in writeIn) (tools.Result, error) {
 		text, err := in.text()
 		if err != nil {
 			return tools.Result{}, err
@@ -40,7 +40,7 @@ func (e Editor) WriteFile() tools.Tool {
 		if err != nil {
 			return tools.Result{}, err
 		}
-		if err := e.restore(in.Path, []byte(text)); err != nil {
+		if err := e.put(in.Path, []byte(text), sc.Sources); err != nil {
 			return tools.Result{}, err
 		}
 		did := "created"

@@ -36,16 +36,24 @@ type parcel struct {
 	name string
 	mime string
 	file *os.File
+	from []chat.Source // of what others have written in it
+}
+
+// origins is what Files may know besides: where a file really stands, and who
+// has written it.
+type origins interface {
+	OpenAs(name string) (file *os.File, real string, err error)
+	Sources(name string, file *os.File) []chat.Source
 }
 
 // look opens the files that may be sent on a channel and says of each other one
 // why not. The caller closes what was opened.
-func (o *Options) look(channel string, names []string) (ready []parcel, wrong []error) {
+func (o *Options) look(ctx context.Context, channel string, names []string) (ready []parcel, wrong []error) {
 	if o.Files == nil || o.Media == nil {
 		return nil, []error{tools.Errorf(tools.Failed, "files cannot be sent here; say where the file is instead")}
 	}
 	for _, name := range names {
-		p, err := o.open(channel, name)
+		p, err := o.open(ctx, channel, name)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -75,16 +83,42 @@ func (o *Options) storeAll(ctx context.Context, parcels []parcel) (stored []chat
 
 // attach stores files. All are looked at before the first is stored, so that a
 // wrong path leaves nothing behind.
-func (o *Options) attach(ctx context.Context, channel string, names []string) ([]chat.Attachment, error) {
+func (o *Options) attach(ctx context.Context, channel string, names []string) ([]chat.Attachment, []chat.Source, error) {
 	if len(names) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	ready, wrong := o.look(channel, names)
+	ready, wrong := o.look(ctx, channel, names)
 	defer closeAll(ready)
 	if len(wrong) > 0 {
-		return nil, all(wrong)
+		return nil, nil, all(wrong)
 	}
-	return o.storeAll(ctx, ready)
+	stored, err := o.storeAll(ctx, ready)
+	return stored, written(ready), err
+}
+
+// written are the sources of what others have written in files.
+func written(parcels []parcel) (from []chat.Source) {
+	for _, p := range parcels {
+		from = chat.JoinSources(from, p.from)
+	}
+	return from
+}
+
+// file opens a file by its name, if the policy does not mind where that leads.
+func (o *Options) file(ctx context.Context, name string) (f *os.File, from []chat.Source, err error) {
+	files, ok := o.Files.(origins)
+	if !ok {
+		f, err = o.Files.Open(name)
+		return f, nil, err
+	}
+	f, real, err := files.OpenAs(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := tools.Visited(ctx, real); err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, files.Sources(name, f), nil
 }
 
 // all joins errors for the model and keeps the kind of the first.
@@ -97,8 +131,8 @@ func all(errs []error) error {
 	return &tools.Error{Kind: first.Kind, Text: joined.Error(), Err: joined}
 }
 
-func (o *Options) open(channel, name string) (parcel, error) {
-	f, err := o.Files.Open(name)
+func (o *Options) open(ctx context.Context, channel, name string) (parcel, error) {
+	f, from, err := o.file(ctx, name)
 	if err != nil {
 		return parcel{}, err
 	}
@@ -118,7 +152,7 @@ func (o *Options) open(channel, name string) (parcel, error) {
 			err = o.fits(channel, name, mime, info.Size())
 		}
 		if err == nil {
-			return parcel{name, mime, f}, nil
+			return parcel{name, mime, f, from}, nil
 		}
 	}
 	return parcel{}, errors.Join(err, f.Close())

@@ -58,7 +58,32 @@ func Message(out Outbox, o *Options) tools.Tool {
 		Name: "message", Description: strings.TrimSpace(messageText), Category: tools.System, Effect: tools.Acts, Main: "content",
 		Aliases: map[string]string{"to": "chat_id", "text": "content", "message": "content", "file_paths": "media", "files": "media"},
 	}
-	return tools.New(spec, m.send, tools.WithStays(stays))
+	return tools.New(spec, m.send, tools.WithStays(stays), tools.WithSubjects(m.subjects))
+}
+
+// subjects are what a rule that allows must match: the text and every file.
+func (m messenger) subjects(args json.RawMessage) []string {
+	var in messageIn
+	if json.Unmarshal(args, &in) != nil {
+		return nil
+	}
+	all := m.opt.canonical(in.Media)
+	if in.Content != "" {
+		all = append(all, in.Content)
+	}
+	return all
+}
+
+// canonical writes paths in their one spelling.
+func (o *Options) canonical(names []string) (all []string) {
+	files, ok := o.Files.(interface{ Name(string) string })
+	for _, name := range names {
+		if ok {
+			name = files.Name(name)
+		}
+		all = append(all, name)
+	}
+	return all
 }
 
 // stays says whether a call writes to the current chat only.
@@ -116,7 +141,8 @@ func (m messenger) send(ctx context.Context, sc tools.Scope, in messageIn) (tool
 	if msg.Buttons, err = m.buttons(ctx, sc, in.Buttons); err != nil {
 		return tools.Result{}, err
 	}
-	if msg.Attachments, err = m.opt.attach(ctx, to.Channel, in.Media); err != nil {
+	var from []chat.Source
+	if msg.Attachments, from, err = m.opt.attach(ctx, to.Channel, in.Media); err != nil {
 		return tools.Result{}, err
 	}
 	if err := m.out.Publish(ctx, msg); err != nil {
@@ -126,7 +152,7 @@ func (m messenger) send(ctx context.Context, sc tools.Scope, in messageIn) (tool
 	if !here {
 		text = "sent to " + to.String()
 	}
-	return tools.Result{Text: text, Answered: here}, nil
+	return tools.Result{Text: text, Answered: here, Sources: from}, nil
 }
 
 // address is where the message goes, and whether that is the current chat.

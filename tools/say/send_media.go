@@ -30,11 +30,17 @@ func SendMedia(out Outbox, o *Options) tools.Tool {
 		},
 	}
 	here := func(tools.Scope, json.RawMessage) bool { return true }
-	return tools.New(spec, m.sendMedia, tools.WithStays(here))
+	return tools.New(spec, m.sendMedia, tools.WithStays(here), tools.WithSubjects(func(args json.RawMessage) []string {
+		var in sendMediaIn
+		if json.Unmarshal(args, &in) != nil {
+			return nil
+		}
+		return m.opt.canonical(in.FilePaths)
+	}))
 }
 
 func (m messenger) sendMedia(ctx context.Context, sc tools.Scope, in sendMediaIn) (tools.Result, error) {
-	ready, wrong := m.opt.look(sc.Addr.Channel, in.FilePaths)
+	ready, wrong := m.opt.look(ctx, sc.Addr.Channel, in.FilePaths)
 	defer closeAll(ready)
 	if len(ready) == 0 {
 		return tools.Result{}, all(wrong)
@@ -47,7 +53,7 @@ func (m messenger) sendMedia(ctx context.Context, sc tools.Scope, in sendMediaIn
 	if err := m.out.Publish(ctx, msg); err != nil {
 		return tools.Result{}, fmt.Errorf("send files: %w", err)
 	}
-	return tools.Result{Text: m.opt.report(sc.Addr.Channel, msg.Attachments, wrong)}, nil
+	return tools.Result{Text: m.opt.report(sc.Addr.Channel, msg.Attachments, wrong), Sources: written(ready)}, nil
 }
 
 // report says what was sent and what was not. Of a channel whose limits are not

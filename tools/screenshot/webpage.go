@@ -30,6 +30,8 @@ type visit struct {
 	loaded  bool
 	idle    bool
 	crashed bool
+	judge   func(*url.URL) error // asks the policy about what the page loads
+	refused error                // of the document: what the policy says of it
 }
 
 func (c camera) webpage(ctx context.Context, in in, part image.Rectangle) (p picture, err error) {
@@ -47,7 +49,7 @@ func (c camera) webpage(ctx context.Context, in in, part image.Rectangle) (p pic
 		return p, fmt.Errorf("start the browser: %w", err)
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	v := &visit{browser: b, address: u.String()}
+	v := &visit{browser: b, address: u.String(), judge: func(u *url.URL) error { return guard.Judge(ctx, u) }}
 	b.events = v.event
 	p, err = v.take(way, u, in.FullPage, part)
 	switch {
@@ -61,6 +63,10 @@ func (c camera) webpage(ctx context.Context, in in, part image.Rectangle) (p pic
 
 func (v *visit) take(way *proxy, u *url.URL, full bool, part image.Rectangle) (picture, error) {
 	if err := v.open(); err != nil {
+		return picture{}, err
+	}
+	// Every request waits for a word of ours, also where redirects lead.
+	if err := v.call("Fetch.enable", map[string]any{"patterns": []map[string]any{{"urlPattern": "*"}}}, nil); err != nil {
 		return picture{}, err
 	}
 	if err := v.navigate(way, u); err != nil {
@@ -116,15 +122,20 @@ func (v *visit) open() error {
 // event notes what happens to the page.
 func (v *visit) event(method string, params json.RawMessage) {
 	var e struct {
-		Type     string
-		Name     string
-		Request  struct{ URL string }
-		Response struct{ Status int }
+		Type string
+		Name string
+
+		RequestID    string
+		ResourceType string
+		Request      struct{ URL string }
+		Response     struct{ Status int }
 	}
 	if json.Unmarshal(params, &e) != nil {
 		return
 	}
 	switch method {
+	case "Fetch.requestPaused":
+		v.pass(e.RequestID, e.ResourceType == "Document", e.Request.URL)
 	case "Network.requestWillBeSent":
 		if e.Type == "Document" && v.status == 0 {
 			v.address = e.Request.URL
@@ -144,6 +155,22 @@ func (v *visit) event(method string, params json.RawMessage) {
 	}
 }
 
+// pass lets a request go on, or ends it when the policy does not want it.
+func (v *visit) pass(id string, document bool, address string) {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		err = v.judge(u)
+	}
+	if err == nil {
+		_, _ = v.send("Fetch.continueRequest", map[string]any{"requestId": id}) // else the page waits until its time is over
+		return
+	}
+	if document && v.refused == nil {
+		v.refused = err
+	}
+	_, _ = v.send("Fetch.failRequest", map[string]any{"requestId": id, "errorReason": "BlockedByClient"})
+}
+
 // navigate loads the page, as far as it comes in time.
 func (v *visit) navigate(way *proxy, u *url.URL) error {
 	v.loaded = false
@@ -152,6 +179,9 @@ func (v *visit) navigate(way *proxy, u *url.URL) error {
 	}
 	if err := v.call("Page.navigate", map[string]any{"url": u.String()}, &answer); err != nil {
 		return err
+	}
+	if v.refused != nil && (answer.ErrorText != "" || v.status == 0) {
+		return v.refused
 	}
 	if answer.ErrorText != "" {
 		if last, err := url.Parse(v.address); err == nil {

@@ -74,6 +74,9 @@ func (s *Shell) path() string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
+// Base is what every command sees, but for PWD and TMPDIR.
+func (s *Shell) Base() map[string]string { return maps.Clone(s.env) }
+
 // environment is what one command sees: besides, what its chat has set.
 func (s *Shell) environment(sc tools.Scope, dir string) []string {
 	env := maps.Clone(s.env)

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -11,12 +12,34 @@ import (
 	"magpie/tools/shell"
 )
 
-// yes approves of everything and notes what it was asked.
-type yes struct{ asked []string }
+// yes approves of everything, unless it is to deny, and notes what it was asked.
+type yes struct {
+	asked, why []string
+	deny       bool
+	meanwhile  func() // happens while it thinks
+}
 
-func (y *yes) Approve(_ context.Context, _ tools.Scope, _ tools.Spec, args json.RawMessage) error {
-	y.asked = append(y.asked, string(args))
+func (y *yes) Approve(ctx context.Context, _ tools.Scope, _ tools.Spec, args json.RawMessage) error {
+	y.asked, y.why = append(y.asked, string(args)), append(y.why, foreignPart(ctx))
+	if y.meanwhile != nil {
+		y.meanwhile()
+	}
+	if y.deny {
+		return errors.New("no")
+	}
 	return nil
+}
+
+// foreignPart is what a question says of what came from outside.
+func foreignPart(ctx context.Context) string {
+	if q := tools.QuestionOf(ctx); q != nil {
+		for _, p := range q.Parts {
+			if p.Name == tools.PartForeign {
+				return p.Text
+			}
+		}
+	}
+	return ""
 }
 
 // Nobody is asked to approve of a command that can only fail.

@@ -70,6 +70,9 @@ type Deps struct {
 	Lookup func(string) (string, bool)
 	// Session gives the variables that a chat has set for its commands.
 	Session func(tools.Scope) map[string]string
+	// VariablesFrom tells where the text from outside came from that was read
+	// before these variables were set.
+	VariablesFrom func(tools.Scope) []chat.Source
 	// Proxy is how commands of a guarded network reach the internet; nil: they do
 	// not.
 	Proxy *egress.Proxy
@@ -148,6 +151,9 @@ func (d Deps) withDefaults() Deps {
 	if d.Session == nil {
 		d.Session = func(tools.Scope) map[string]string { return nil }
 	}
+	if d.VariablesFrom == nil {
+		d.VariablesFrom = func(tools.Scope) []chat.Source { return nil }
+	}
 	if d.Progress == nil {
 		d.Progress = func(tools.Scope, string) {}
 	}
@@ -181,7 +187,7 @@ func (s *Shell) Tool() tools.Tool {
 		}
 		_, err := s.plan(in)
 		return err
-	}))
+	}), tools.WithMatter(s.matter), tools.WithDoubt(s.doubt))
 }
 
 // plan is what is known of a call before it runs.
@@ -189,6 +195,7 @@ type plan struct {
 	limit   time.Duration
 	dir     string // absolute
 	verdict guard.Verdict
+	found   guard.Found
 }
 
 // plan refuses what cannot run.
@@ -202,7 +209,7 @@ func (s *Shell) plan(in execIn) (p plan, err error) {
 	if p.dir, err = s.folder(in.WorkingDir); err != nil {
 		return p, err
 	}
-	p.verdict, err = s.guard.Judge(in.Command, p.dir)
+	p.verdict, p.found, err = s.guard.Look(in.Command, p.dir)
 	return p, err
 }
 
@@ -216,6 +223,8 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limit, errTimedOut)
 	defer cancel()
+	before := s.reads(sc, in, p)
+	mark := s.deps.Fence.Origin().Mark(sc.Tainted() || len(before) > 0)
 	run := &running{started: time.Now()}
 	stop := s.tell(sc, run)
 	defer stop()
@@ -225,7 +234,9 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	way := s.guarded(&cmd)
 	out, err := s.sandbox.Run(ctx, cmd)
 	res := s.heard(way, p.verdict)
-	res.Untrusted = res.Untrusted || touchesForeign(in.Command+"\n"+in.WorkingDir)
+	res.Sources = chat.JoinSources(res.Sources, before)
+	res.Untrusted = res.Untrusted || len(before) > 0
+	s.deps.Fence.Origin().Changed(mark, chat.JoinSources(sc.Sources, res.Sources))
 	for _, refused := range way.Refused() {
 		fmt.Fprintf(&run.stderr, "network: %s\n", refused)
 	}
@@ -239,6 +250,24 @@ func (s *Shell) call(ctx context.Context, sc tools.Scope, in execIn) (tools.Resu
 	res.Text = run.text(ended(out))
 	return res, nil
 }
+
+// reads are the sources of what the command is about to read; after it has run
+// its files may be others.
+func (s *Shell) reads(sc tools.Scope, in execIn, p plan) []chat.Source {
+	s.deps.Fence.Origin().Sight()
+	from := chat.JoinSources(s.deps.VariablesFrom(sc), s.sources(p.found, p.dir))
+	if p.verdict.Fetches && s.sandbox.Network() == sandbox.Open || touchesForeign(in.Command+"\n"+in.WorkingDir) {
+		line, _, _ := strings.Cut(in.Command, "\n")
+		if r := []rune(line); len(r) > sourceRunes {
+			line = string(r[:sourceRunes]) + "…"
+		}
+		from = chat.JoinSources(from, []chat.Source{{Kind: chat.SourceCommand, Name: line, At: time.Now()}})
+	}
+	return from
+}
+
+// sourceRunes bounds the name of a source.
+const sourceRunes = 200
 
 func ended(out sandbox.Outcome) string {
 	if out.Signal != "" {

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"magpie/tools"
+	"magpie/tools/fs/origin"
 )
 
 // Options of a Fence. The zero value is the strictest.
@@ -33,6 +34,8 @@ type Options struct {
 	// FollowLinks follows symbolic links whose target is inside
 	// (symlinks: inside); otherwise any link is refused.
 	FollowLinks bool
+	// Origin knows which files hold words from outside; nil: none is known.
+	Origin *origin.Index
 }
 
 // Fence opens files inside its folders. Paths are relative to the workspace or

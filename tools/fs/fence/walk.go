@@ -20,20 +20,28 @@ const attempts = 16
 // Open opens a file or a folder for reading. Pipes, sockets and devices are
 // refused.
 func (f *Fence) Open(name string) (*os.File, error) {
+	file, _, err := f.OpenAs(name)
+	return file, err
+}
+
+// OpenAs is Open that also tells where the file really stands, as Name writes
+// it: no link was followed on the way to there.
+func (f *Fence) OpenAs(name string) (file *os.File, real string, err error) {
 	p, err := f.place(name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(p.parts) == 0 {
 		file, err := p.root.dir.Open(".")
-		return file, explain(name, err)
+		return file, f.show(p), explain(name, err)
 	}
 	dir, err := p.folder(name, false)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer dir.Close()
-	return openLast(dir, p.parts[len(p.parts)-1], name)
+	file, err = openLast(dir, p.parts[len(p.parts)-1], name)
+	return file, f.show(p), err
 }
 
 func openLast(dir *os.Root, last, name string) (*os.File, error) {

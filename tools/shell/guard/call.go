@@ -97,6 +97,13 @@ func (j *judge) run(args []word, in input) error {
 		return denied("the name of the command is only decided when it runs; write the name out")
 	}
 	base := path.Base(name.text)
+	j.found.ran(args)
+	for _, a := range args {
+		j.named(a)
+	}
+	if base == "alias" || base == "env" || base == "hash" || base == "enable" || base == "export" {
+		j.sets()
+	}
 	if _, wraps := wrappers()[base]; !wraps { // those look at their own words
 		for i := 1; i < len(args); i++ {
 			if isText(args, i) {
@@ -114,6 +121,9 @@ func (j *judge) run(args []word, in input) error {
 	j.fetches = j.fetches || fetches(base, args[1:])
 	switch base {
 	case "read", "mapfile", "readarray", "getopts", "printf": // they set the variables that they name
+		if base != "printf" || slices.ContainsFunc(args[1:], func(a word) bool { return !a.known || strings.HasPrefix(a.text, "-v") }) {
+			j.sets()
+		}
 		for _, a := range args[1:] {
 			j.unknown[a.text] = true
 		}

@@ -235,7 +235,7 @@ func (j *judge) spoken(text string) error {
 	if err != nil {
 		return nil
 	}
-	probe := &judge{guard: &Guard{deny: j.guard.deny, opt: Options{Exists: j.guard.opt.Exists}}, dir: j.dir, values: map[string][]string{}, unknown: map[string]bool{}, depth: j.depth, steps: j.steps}
+	probe := &judge{guard: &Guard{deny: j.guard.deny, opt: Options{Exists: j.guard.opt.Exists}}, dir: j.dir, values: map[string][]string{}, unknown: map[string]bool{}, depth: j.depth, steps: j.steps, found: j.found}
 	if err := probe.file(file); err != nil && strings.Contains(err.Error(), "not run") && !strings.Contains(err.Error(), "only decided") {
 		return err
 	}

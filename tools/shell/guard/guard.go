@@ -7,9 +7,11 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -87,11 +89,22 @@ type Verdict struct {
 // Judge says whether a command may run in a folder, which is an absolute path.
 // The error is a *tools.Error for the model.
 func (g *Guard) Judge(command, dir string) (Verdict, error) {
+	v, _, err := g.Look(command, dir)
+	return v, err
+}
+
+// Look is Judge that also tells what it has come upon, up to where it refused.
+func (g *Guard) Look(command, dir string) (Verdict, Found, error) {
+	j := &judge{guard: g, dir: dir, dirKnown: true, values: map[string][]string{}, unknown: map[string]bool{}, steps: new(int), found: &Found{}}
+	v, err := g.judge(j, command)
+	return v, *j.found, err
+}
+
+func (g *Guard) judge(j *judge, command string) (Verdict, error) {
 	if len(command) > maxCommand {
 		return Verdict{}, tools.Errorf(tools.InvalidArgs, "the command is longer than %d bytes; write it to a file with write_file and run that", maxCommand)
 	}
-	j := &judge{guard: g, dir: dir, dirKnown: true, values: map[string][]string{}, unknown: map[string]bool{}, steps: new(int)}
-	for name, v := range map[string]string{"PWD": dir, "HOME": first(g.opt.Open), "IFS": " "} {
+	for name, v := range map[string]string{"PWD": j.dir, "HOME": first(g.opt.Open), "IFS": " "} {
 		j.values[name] = []string{v}
 	}
 	if g.matches(command) {
@@ -102,8 +115,11 @@ func (g *Guard) Judge(command, dir string) (Verdict, error) {
 		return Verdict{}, err
 	}
 	j.exempt = len(g.allow) > 0 && g.allowsAll(file)
+	if g.opt.AllowOnly {
+		j.exempt = j.exempt && g.allowsPlain(command)
+	}
 	if g.opt.AllowOnly && !j.exempt {
-		return Verdict{}, tools.Errorf(tools.Security, "only commands of tools.exec.allow_patterns may run, and %q is none", clip(g.notAllowed(file)))
+		return Verdict{}, tools.Errorf(tools.Security, "only commands of tools.exec.allow_patterns may run, and %q is none, or not by what it comes to: each part must match without variables, patterns, settings, redirections to files or commands inside", clip(cmp.Or(g.notAllowed(file), command)))
 	}
 	if err := j.file(file); err != nil {
 		return Verdict{}, err
@@ -141,6 +157,15 @@ func (j *judge) parse(command string) (*syntax.File, error) {
 
 // allowsAll says whether every part of a command matches an allow pattern.
 func (g *Guard) allowsAll(file *syntax.File) bool { return g.notAllowed(file) == "" }
+
+// allowsPlain says whether every part matches an allow pattern by what it comes
+// to, and nothing of it is only decided when it runs.
+func (g *Guard) allowsPlain(command string) bool {
+	parts, ok := Plain(command)
+	return ok && !slices.ContainsFunc(parts, func(words []string) bool {
+		return !slices.ContainsFunc(g.allow, func(re *regexp.Regexp) bool { return re.MatchString(Written(words)) })
+	})
+}
 
 // notAllowed finds the first part that no allow pattern matches as a whole.
 // Parts are simple commands with their redirections; commands inside of others

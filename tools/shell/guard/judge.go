@@ -18,6 +18,7 @@ type judge struct {
 	fetches  bool
 	depth    int
 	steps    *int // counted also for the texts inside
+	found    *Found
 }
 
 func (j *judge) file(file *syntax.File) error {
@@ -86,6 +87,7 @@ func (j *judge) stmt(s *syntax.Stmt, piped bool) error {
 	case *syntax.Block:
 		return j.blocks(piped, c.Stmts)
 	case *syntax.FuncDecl:
+		j.sets()
 		if callsItself(c) {
 			return denied("%s() starts itself again and again (a fork bomb)", c.Name.Value)
 		}
@@ -197,7 +199,14 @@ func (j *judge) wordParts(words ...*syntax.Word) error {
 	return nil
 }
 
+func (j *judge) sets() {
+	if j.found != nil {
+		j.found.Settings = true
+	}
+}
+
 func (j *judge) assignment(a *syntax.Assign) error {
+	j.sets()
 	if a.Array != nil {
 		if err := j.substitutions(a.Array); err != nil {
 			return err
@@ -225,6 +234,7 @@ func (j *judge) assignment(a *syntax.Assign) error {
 // assign remembers every value that a variable has had: which one holds where
 // it is used is not followed.
 func (j *judge) assign(name string, values ...*syntax.Word) {
+	j.sets()
 	for _, w := range values {
 		for _, v := range j.words(w) {
 			if !v.known || len(j.values[name]) == maxValues {
@@ -291,6 +301,7 @@ func (j *judge) redirections(s *syntax.Stmt) error {
 			continue
 		}
 		for _, w := range j.words(r.Word) {
+			j.named(w)
 			if err := j.paths(w); err != nil {
 				return err
 			}

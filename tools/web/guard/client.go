@@ -42,6 +42,9 @@ func redirect(req *http.Request, via []*http.Request) error {
 	if err := check(req.URL); err != nil {
 		return err
 	}
+	if err := Judge(req.Context(), req.URL); err != nil {
+		return err
+	}
 	// Once away from the first host always away: on the way back it is the
 	// other host that says what is asked for.
 	for _, r := range append(via[1:len(via):len(via)], req) {

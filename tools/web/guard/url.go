@@ -1,9 +1,12 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -125,21 +128,74 @@ func numeric(host string) bool {
 
 // Normal writes a URL in its one spelling, so that a policy's pattern cannot be
 // passed by writing it another way: lower-case scheme and host without user,
-// final dot or usual port. What is no URL comes back as it is.
+// final dot or usual port, a path without dot segments, and no character encoded
+// that need not be (RFC 3986 section 6.2.2, read 2026-11-27). What is no URL
+// comes back as it is.
 func Normal(text string) string {
 	u, err := URL(text)
 	if err != nil {
 		return text
 	}
-	u.User, u.Fragment, u.RawFragment = nil, "", ""
-	if port := u.Port(); port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
-		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	host := strings.TrimRight(u.Hostname(), ".")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
 	}
-	if !strings.Contains(u.Host, ":") {
-		u.Host = strings.TrimSuffix(u.Host, ".")
+	if port := strings.TrimLeft(u.Port(), "0"); port != "" && (u.Scheme != "http" || port != "80") && (u.Scheme != "https" || port != "443") {
+		host += ":" + port
 	}
-	if u.Path == "" {
-		u.Path = "/"
+	text = u.Scheme + "://" + host + undotted(unencoded(u.EscapedPath()))
+	if u.RawQuery != "" || u.ForceQuery {
+		text += "?" + unencoded(u.RawQuery)
 	}
-	return u.String()
+	return text
+}
+
+// Spellings are the ways in which a policy looks at a URL: its one spelling, and
+// that with every character decoded, as some servers read it.
+func Spellings(text string) []string {
+	one := Normal(text)
+	all := []string{one}
+	if open, err := url.PathUnescape(one); err == nil && open != one {
+		all = append(all, open, Normal(open))
+	}
+	return all
+}
+
+// Judge asks the policy of the call about a page that it is led to.
+func Judge(ctx context.Context, u *url.URL) error {
+	all := Spellings(u.String())
+	return tools.Visited(ctx, all[0], all[1:]...)
+}
+
+var encoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+// unencoded decodes what is the same without being encoded.
+func unencoded(text string) string {
+	return encoded.ReplaceAllStringFunc(text, func(code string) string {
+		n, _ := strconv.ParseUint(code[1:], 16, 8) // two digits
+		if c := byte(n); c == '-' || c == '.' || c == '_' || c == '~' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return string(rune(c))
+		}
+		return strings.ToUpper(code)
+	})
+}
+
+// undotted takes "." and ".." out of a path.
+func undotted(p string) string {
+	var out []string
+	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		switch {
+		case part == ".." && len(out) > 0:
+			out = out[:len(out)-1]
+		case part != "." && part != "..":
+			out = append(out, part)
+			continue
+		}
+		if last {
+			out = append(out, "")
+		}
+	}
+	return "/" + strings.Join(out, "/")
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package origin
+
+import "syscall"
+
+func changed(s *syscall.Stat_t) int64 { return s.Ctimespec.Nano() }
