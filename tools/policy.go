@@ -141,9 +141,13 @@ type Mender interface {
 
 // risky says whether a call could carry out of the chat what a text from
 // outside wishes: it runs commands, acts on others than the current chat, says
-// itself that it would (Stayer), or changes a skill, which later turns would take
-// for instructions.
+// itself that it would (Stayer), changes a skill, which later turns would take
+// for instructions, or fetches an address that holds a piece of what the turn
+// knows.
 func (c *call) risky() bool {
+	if c.scope.Leaves = c.leaves(); c.scope.Leaves != "" {
+		return true
+	}
 	spec := c.entry.spec
 	s, ok := as[Stayer](c.entry.tool)
 	if ok && !s.Stays(c.scope, c.args) {

@@ -51,6 +51,9 @@ func question(r Request, sc tools.Scope) string {
 	if sc.Tainted() {
 		why = "\n" + fmt.Sprintf(pick(sc.Lang, "I have read text from outside (%s), so I ask first; /why says more.", "我读过外部内容（%s），所以先征求同意；发送 /为什么 查看详情。"), Named(sc.Sources[0], sc.Lang))
 	}
+	if sc.Leaves != "" {
+		why += "\n" + sc.Leaves
+	}
 	if sc.Depth > 0 {
 		why = pick(sc.Lang, "\nA background task wants it.", "\n这是后台任务的请求。") + why
 	}
