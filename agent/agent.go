@@ -154,6 +154,9 @@ type Kit struct {
 	// that was put outside of the conversation, by a command or a button. False:
 	// it was none. nil = there are no such questions.
 	Reply func(ctx context.Context, sc tools.Scope) (tools.Result, bool, error)
+	// Waiting is what somebody is told who writes while a question of the chat
+	// waits for an answer; "" = nothing, or it was told before. nil: nobody is.
+	Waiting func(ctx context.Context, a chat.Address, lang string) (string, error)
 }
 
 type counters struct{ turns, running, failed, panics, dead atomic.Int64 }

@@ -173,6 +173,11 @@ func (t *turn) steer(ctx context.Context) {
 	}
 }
 
+// watched says whether a new message of its person ends the turn.
+func (t *turn) watched() bool {
+	return t.env.kit.Busy == Interrupt && t.first().Origin == chat.FromPerson
+}
+
 // watch cancels the turn when the person who began it says something new. The
 // function returned ends the watch.
 func (t *turn) watch(ctx context.Context) (stop func()) {

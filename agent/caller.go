@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"magpie/agent/settings"
+	"magpie/chat"
 	"magpie/tools"
 )
 
@@ -56,7 +58,75 @@ func (c *caller) Ask(ctx context.Context, fn func(context.Context) error) error 
 		i := slices.Index(t.doing.asks, c.tool)
 		t.doing.asks = slices.Delete(t.doing.asks, i, i+1)
 	}()
+	defer t.heed(ctx)()
 	return t.h.aside(ctx, fn)
+}
+
+// heed takes messages in while a person is asked, and has each person who writes
+// told what is waited for. The function returned ends it.
+func (t *turn) heed(ctx context.Context) (stop func()) {
+	if t.env.kit.Waiting == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	arrived := t.h.mb.Arrived()
+	if t.watched() {
+		arrived = nil // watch takes them in
+	}
+	go func() {
+		defer close(done)
+		told := t.seq
+		for {
+			if err := t.h.pull(ctx); err != nil || ctx.Err() != nil {
+				return // the next Take says it again
+			}
+			told = t.sayWaiting(ctx, told)
+			select {
+			case <-ctx.Done():
+				return
+			case <-arrived:
+			case <-t.h.came:
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// sayWaiting answers the messages of people that have come after that one.
+func (t *turn) sayWaiting(ctx context.Context, after uint64) uint64 {
+	t.h.mu.Lock()
+	pending := slices.Clone(t.h.pending)
+	t.h.mu.Unlock()
+	for i := range pending {
+		d := &pending[i]
+		if d.Seq <= after || d.Origin != chat.FromPerson || t.belongs(d) {
+			continue
+		}
+		after = d.Seq
+		set, err := t.h.a.ports.Settings.Load(ctx, t.h.key)
+		if err == nil {
+			lang := settings.LangAfter(set, d.From, d.Text, func() string { return t.h.said(ctx) })
+			err = t.tellWaiting(ctx, d, lang)
+		}
+		if err != nil && ctx.Err() == nil {
+			t.h.a.opt.Log.Warn("somebody was not told that an approval is waited for", "session", t.h.key, "trace", d.Trace, "err", err)
+		}
+	}
+	return after
+}
+
+func (t *turn) tellWaiting(ctx context.Context, d *chat.Delivery, lang string) error {
+	text, err := t.env.kit.Waiting(ctx, d.Addr, lang)
+	if err != nil || text == "" {
+		return err
+	}
+	out := chat.Outbound{Text: text, Meta: chat.Meta{ID: fmt.Sprintf("out:%s:%d:waits", t.h.key, d.Seq)}}
+	if !d.Direct {
+		out.ReplyTo = d.MessageID
+	}
+	t.h.address(&out, d.Inbound, d.Seq)
+	return t.h.a.ports.Publish(ctx, out)
 }
 
 // Wait lets other chats have the turn's place while something else is waited

@@ -46,7 +46,7 @@ type hold struct {
 	key chat.SessionKey
 	mb  Mailbox
 
-	take sync.Mutex                      // one Take at a time
+	intake
 	load sync.Mutex                      // guards the loading of sess, and commits: one at a time
 	sess atomic.Pointer[session.Session] // nil until it is loaded
 
@@ -58,6 +58,12 @@ type hold struct {
 	model   string          // that answered last
 }
 
+// intake is how messages come out of the mailbox.
+type intake struct {
+	take sync.Mutex    // one Take at a time
+	came chan struct{} // capacity 1: pull has brought something
+}
+
 // Own holds one chat: it runs its turns, one after the other, and answers
 // control messages also while a turn runs. It returns nil when Take has nothing
 // and no control message is pending.
@@ -67,7 +73,7 @@ type hold struct {
 // finish over a graceful stop, the caller lets Take find nothing and ends ctx
 // later. After an error the messages not committed must be delivered again.
 func (a *Agent) Own(ctx context.Context, key chat.SessionKey, mb Mailbox) error {
-	h := &hold{a: a, key: key, mb: mb}
+	h := &hold{a: a, key: key, mb: mb, intake: intake{came: make(chan struct{}, 1)}}
 	for {
 		err := h.shift(ctx)
 		if err == nil {
@@ -149,6 +155,10 @@ func (h *hold) pull(ctx context.Context) error {
 		h.mu.Lock()
 		h.pending = append(h.pending, d)
 		h.mu.Unlock()
+		select {
+		case h.came <- struct{}{}:
+		default:
+		}
 	}
 }
 

@@ -195,7 +195,7 @@ func (t *turn) play(ctx context.Context) error {
 	if t.replied(ctx) {
 		return nil
 	}
-	if t.env.kit.Busy == Interrupt && t.first().Origin == chat.FromPerson {
+	if t.watched() {
 		defer t.watch(ctx)()
 	}
 	return t.iterate(ctx)

@@ -75,6 +75,9 @@ type Limits struct {
 	DraftIn func(a chat.Address) time.Duration
 	// DraftLife is for how long a draft is shown that is not shown again.
 	DraftLife time.Duration
+	// Grows says that drafts can only get longer, so that nothing is shown in one
+	// that the answer does not begin with.
+	Grows bool
 	// Seal says that the platform has to be told when a streamed message is
 	// complete: its last Edit, which is no Draft, is made even when the text is
 	// the same as before.

@@ -124,11 +124,16 @@ type Button struct {
 }
 
 // Answer reacts to a press: Notice is shown to the one who pressed, and the
-// message that held the buttons loses them.
+// message that held the buttons loses them. Or it tells, without a press, how a
+// question of the bot's ended: then it is Under that only.
 type Answer struct {
 	Press   string `json:"press"`             // Press.ID
 	Notice  string `json:"notice,omitempty"`  // short plain text, "" for none
 	Message string `json:"message,omitempty"` // Press.Message; "" leaves the message alone
+	// Under is the ID of an earlier Outbound of the chat: where the channel can
+	// change messages, Outbound.Text is written under what that one says, and its
+	// buttons go. Else the text is a message of its own.
+	Under string `json:"under,omitempty"`
 }
 
 // Outbound is one message that leaves a chat. Text is CommonMark of any

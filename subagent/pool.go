@@ -60,6 +60,10 @@ var (
 	errTimeout = errors.New("the task's time is over")
 )
 
+// Ended says whether the end of a context, by its cause, is the end of a task
+// rather than its way to another process.
+func Ended(cause error) bool { return errors.Is(cause, errStopped) || errors.Is(cause, errTimeout) }
+
 // Own holds one task's mailbox, as agent.Agent.Own holds a chat's, and works
 // on the task in it.
 func (p *Pool) Own(ctx context.Context, key chat.SessionKey, mb agent.Mailbox) error {

@@ -22,8 +22,8 @@ type Remembers interface {
 }
 
 // digest is of everything for which a call is asked about: for whom it is, the
-// tool, what it is given, and what the turn has read.
-func (c *call) digest() string {
+// tool, what it is given, what it would do with it, and what the turn has read.
+func (c *call) digest(ctx context.Context) string {
 	h := sha256.New()
 	part := func(text string) {
 		sum := sha256.Sum256([]byte(text))
@@ -32,6 +32,7 @@ func (c *call) digest() string {
 	part(c.scope.Sender.ID)
 	part(c.entry.spec.Name)
 	part(sorted(c.args))
+	part(c.shows(ctx).Digest)
 	var read []string
 	for _, s := range c.scope.Sources {
 		read = append(read, string(s.Kind)+" "+s.Name)
@@ -61,7 +62,7 @@ func sorted(args json.RawMessage) string {
 // allowedBefore says whether a person has allowed the same in this conversation.
 func (c *call) allowedBefore(ctx context.Context) bool {
 	m, ok := c.scope.Caller.(Remembers)
-	return ok && m.Allowed(ctx, c.digest())
+	return ok && m.Allowed(ctx, c.digest(ctx))
 }
 
 // remember notes that a call is about to run that was allowed, or one that a
@@ -75,7 +76,7 @@ func (c *call) remember(ctx context.Context, allowed bool) error {
 	case spec.Category == File, spec.Category == System, !allowed:
 		return m.Changed(ctx)
 	case c.scope.Tainted():
-		m.Allow(ctx, c.digest())
+		m.Allow(ctx, c.digest(ctx))
 	}
 	return nil
 }

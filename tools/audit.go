@@ -29,12 +29,15 @@ type AuditEvent string
 const (
 	AuditStart AuditEvent = "start"
 	AuditEnd   AuditEvent = "end"
+	// AuditDecision tells what a person, or a standing permission, has decided
+	// about a call; Status is the verdict.
+	AuditDecision AuditEvent = "decision"
 )
 
 // AuditRecord is one line of the audit log. Secrets are hidden before it is
 // made.
 type AuditRecord struct {
-	AuditLink
+	AuditFrame
 	Event      AuditEvent      `json:"event"`
 	CallID     string          `json:"call_id"`
 	Tool       string          `json:"tool_name"`
@@ -43,9 +46,19 @@ type AuditRecord struct {
 	Channel    string          `json:"channel"`
 	Sender     string          `json:"sender"`
 	Timestamp  time.Time       `json:"timestamp"` // start of the call, UTC
-	Status     string          `json:"status"`    // running, ok or an ErrorKind
+	Status     string          `json:"status"`    // running, ok or an ErrorKind; of a decision the verdict
 	DurationMS float64         `json:"duration_ms"`
 	Result     string          `json:"result,omitempty"` // cut
+}
+
+// AuditFrame is what stands around a call.
+type AuditFrame struct {
+	AuditLink
+	// Setting is what decided beside the arguments what ran: folder and
+	// environment.
+	Setting string `json:"setting,omitempty"`
+	// Approval is the question and its answer, as JSON in one line.
+	Approval json.RawMessage `json:"approval,omitempty"`
 }
 
 // AuditLink chains a record to the one before it. The line ends with the hash:

@@ -136,7 +136,8 @@ func TestRecordsReadTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := tools.AuditRecord{
-			Event: tools.AuditEnd, CallID: text.Draw(t, "call"), Tool: text.Draw(t, "tool"), Arguments: args,
+			AuditFrame: tools.AuditFrame{Setting: text.Draw(t, "setting"), Approval: args},
+			Event:      tools.AuditEnd, CallID: text.Draw(t, "call"), Tool: text.Draw(t, "tool"), Arguments: args,
 			Session: chat.SessionKey(text.Draw(t, "session")), Channel: text.Draw(t, "channel"), Sender: text.Draw(t, "sender"),
 			Timestamp:  time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "s"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")).UTC(),
 			Status:     text.Draw(t, "status"),
@@ -149,7 +150,7 @@ func TestRecordsReadTheSame(t *testing.T) {
 		if err != nil || len(tail.Records) != 1 || tail.Damaged > 0 {
 			t.Fatalf("%+v, %v", tail, err)
 		}
-		for _, s := range []*string{&want.CallID, &want.Tool, (*string)(&want.Session), &want.Channel, &want.Sender, &want.Status, &want.Result} {
+		for _, s := range []*string{&want.CallID, &want.Tool, (*string)(&want.Session), &want.Channel, &want.Sender, &want.Status, &want.Result, &want.Setting} {
 			*s = string([]rune(*s)) // as JSON can hold it
 		}
 		if d := cmp.Diff(want, tail.Records[0], cmpopts.IgnoreFields(tools.AuditRecord{}, "AuditLink")); d != "" {

@@ -19,7 +19,7 @@ import (
 // seal writes the line of a record, its hash at the end. The arguments are
 // JSON without line ends.
 func seal(r AuditRecord) (line []byte, hash string, err error) {
-	if len(r.Arguments) == 0 || slices.Contains(r.Arguments, '\n') {
+	if len(r.Arguments) == 0 || slices.Contains(r.Arguments, '\n') || slices.Contains(r.Approval, '\n') {
 		return nil, "", errors.New("the arguments are no JSON in one line")
 	}
 	b := make([]byte, 0, len(r.Arguments)+len(r.Result)+lineRoom)
@@ -37,6 +37,12 @@ func seal(r AuditRecord) (line []byte, hash string, err error) {
 	b = strconv.AppendFloat(append(b, `,"duration_ms":`...), r.DurationMS, 'f', -1, 64)
 	if r.Result != "" {
 		b = appendField(b, "result", r.Result)
+	}
+	if r.Setting != "" {
+		b = appendField(b, "setting", r.Setting)
+	}
+	if len(r.Approval) > 0 {
+		b = append(append(b, `,"approval":`...), r.Approval...)
 	}
 	b = append(b, '}')
 	sum := sha256.Sum256(b)

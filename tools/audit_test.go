@@ -135,7 +135,7 @@ func TestCallsAreAudited(t *testing.T) {
 			Channel: "test", Sender: "sender-1", Status: status, Result: result,
 		}
 	}
-	const args = `{"headers":{"Authorization":"***"},"url":"https://a"}`
+	const args = `{"headers":{"Authorization":"[hidden: 18 characters]"},"url":"https://a"}`
 	want := []tools.AuditRecord{
 		record(tools.AuditStart, "fetch", args, "running", ""),
 		record(tools.AuditEnd, "fetch", args, "ok", "body with ***"),

@@ -35,6 +35,9 @@ func (e *Executor) bound(next handler) handler {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
+		if err := c.same(ctx); err != nil {
+			return Result{}, err
+		}
 		type outcome struct {
 			res Result
 			err error

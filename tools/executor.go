@@ -97,6 +97,7 @@ type call struct {
 	values map[string]any
 	args   json.RawMessage // canonical and valid, set by arguments
 	ran    bool            // nothing is left but the tool itself
+	asked                  // what people had to do with it
 
 	session chat.SessionKey // of scope
 	parsed  *parsed         // raw, once it was looked at
@@ -176,14 +177,15 @@ func (e *Executor) Run(ctx context.Context, sc Scope, name, args string) (res Re
 	}
 	started := time.Now()
 	e = e.Fixed()
+	c := &call{scope: sc, name: name, raw: args}
 	defer func() {
 		if p := recover(); p != nil {
 			res = e.crashed(sc, name, p)
 		}
 		res.Tool, res.CallID = name, sc.CallID
-		res.Started, res.Duration = started, time.Since(started)
+		res.Started, res.Duration = started, time.Since(started)-c.waited
 	}()
-	res, _ = e.handle(ctx, &call{scope: sc, name: name, raw: args}) // settle has made every error a Result
+	res, _ = e.handle(ctx, c) // settle has made every error a Result
 	return res
 }
 

@@ -52,6 +52,7 @@ type extras struct {
 	stays    func(sc Scope, args json.RawMessage) bool
 	judge    func(args json.RawMessage) error
 	mend     func(args map[string]any)
+	show     func(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error)
 }
 
 // WithSubject makes the tool a Subjecter.
@@ -84,6 +85,11 @@ func WithJudge(fn func(args json.RawMessage) error) Option {
 // WithMend makes the tool a Mender.
 func WithMend(fn func(args map[string]any)) Option {
 	return func(e *extras) { e.mend = fn }
+}
+
+// WithShow makes the tool a Shower.
+func WithShow(fn func(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error)) Option {
+	return func(e *extras) { e.show = fn }
 }
 
 type typed struct {
@@ -139,6 +145,14 @@ func (t *typed) Mend(args map[string]any) {
 	if t.mend != nil {
 		t.mend(args)
 	}
+}
+
+// Show implements Shower.
+func (t *typed) Show(ctx context.Context, sc Scope, args json.RawMessage) (Shown, error) {
+	if t.show == nil {
+		return Shown{}, nil
+	}
+	return t.show(ctx, sc, args)
 }
 
 // Spec implements Tool.

@@ -105,14 +105,6 @@ func (p *Policy) forbids(sc Scope, s Spec) bool {
 	return false
 }
 
-// Approver asks somebody who may approve and waits for the answer. The time it
-// takes does not count as the tool's.
-type Approver interface {
-	// Approve returns nil when the call may run, else an error for the model;
-	// an *Error keeps its kind, any other becomes a Permission failure.
-	Approve(ctx context.Context, sc Scope, spec Spec, args json.RawMessage) error
-}
-
 // Subjecter is a Tool whose main argument can be written in several ways. The
 // policy matches what Subject makes of it, so that "./a" does not slip through
 // a rule about "a".
@@ -194,24 +186,6 @@ func (e *Executor) permit(next handler) handler {
 		c.ran = true
 		return next(ctx, c)
 	}
-}
-
-func (e *Executor) ask(ctx context.Context, c *call) error {
-	if e.opt.Approver == nil {
-		return Errorf(Permission, "this call of %s needs an approval, and nobody can be asked here; find another way or say so", c.name)
-	}
-	ask := func(ctx context.Context) error { return e.opt.Approver.Approve(ctx, c.scope, c.entry.spec, c.args) }
-	var err error
-	if c.scope.Caller != nil {
-		err = c.scope.Caller.Ask(ctx, ask)
-	} else {
-		err = ask(ctx)
-	}
-	var said *Error
-	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
-		return err
-	}
-	return Errorf(Permission, "this call of %s was not approved: %w", c.name, err)
 }
 
 // decide lets the policy look at everything that the call is about; the

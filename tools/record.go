@@ -19,7 +19,7 @@ func (e *Executor) record(next handler) handler {
 		e.tell(c, chat.ToolRequested, &chat.ToolEvent{})
 		e.audit(c, AuditStart, started, Result{})
 		res, err := next(ctx, c)
-		took := time.Since(started)
+		took := time.Since(started) - c.waited // for a person, who is no part of the tool
 		res.Duration = took
 		e.stats.add(c.entry, res.OK, took)
 		e.audit(c, AuditEnd, started, res)
@@ -53,23 +53,45 @@ func (e *Executor) audit(c *call, event AuditEvent, started time.Time, res Resul
 	if e.opt.Audit == nil {
 		return
 	}
-	r := AuditRecord{
-		Event: event, CallID: c.scope.CallID, Tool: c.name, Session: c.session,
-		Channel: c.scope.Addr.Channel, Sender: c.scope.Sender.ID, Timestamp: started.UTC(), Status: "running",
-	}
+	r := AuditRecord{Event: event, Timestamp: started.UTC(), Status: "running"}
 	if event == AuditStart {
 		c.shown = e.opt.Redact.arguments(c.decoded(), e.main(c.name))
 	} else {
-		if c.args != nil && string(c.args) != c.raw {
-			c.shown = e.opt.Redact.arguments(c.values, c.entry.spec.Main)
-		}
+		e.canonical(c)
 		r.Status, r.Result = "ok", e.opt.Redact.short(res.Text, auditResultRunes)
 		if !res.OK {
 			r.Status = string(res.Err)
 		}
 		r.DurationMS = float64(res.Duration.Microseconds()) / 1000
+		r.Setting = e.opt.Redact.whole(c.setting, auditMainRunes)
 	}
-	r.Arguments = c.shown
+	e.writeAudit(c, r)
+}
+
+// auditAnswer records how a question was decided, before the call runs.
+func (e *Executor) auditAnswer(c *call, q *Question) {
+	if e.opt.Audit == nil || q.Answer.Verdict == "" {
+		return
+	}
+	e.canonical(c)
+	answer := e.opt.Redact.answer(q)
+	e.writeAudit(c, AuditRecord{
+		Event: AuditDecision, Timestamp: time.Now().UTC(), Status: q.Answer.Verdict,
+		AuditFrame: AuditFrame{Setting: e.opt.Redact.whole(q.Setting, auditMainRunes), Approval: answer},
+	})
+}
+
+// canonical has the audit show the arguments under their right names, once these
+// are known.
+func (e *Executor) canonical(c *call) {
+	if c.args != nil && string(c.args) != c.raw {
+		c.shown = e.opt.Redact.arguments(c.values, c.entry.spec.Main)
+	}
+}
+
+func (e *Executor) writeAudit(c *call, r AuditRecord) {
+	r.CallID, r.Tool, r.Session = c.scope.CallID, c.name, c.session
+	r.Channel, r.Sender, r.Arguments = c.scope.Addr.Channel, c.scope.Sender.ID, c.shown
 	if err := e.opt.Audit.Append(r); err != nil {
 		e.opt.Log.Error("audit record not written", "tool", c.name, "session", c.session, "trace", c.scope.Trace, "err", err)
 	}

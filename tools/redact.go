@@ -2,18 +2,23 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
+	"unicode/utf8"
 
 	"magpie/chat"
 )
 
 // Redactor hides secrets in what is written about calls: the configured ones
-// wherever they stand, and values whose name says that they are secret. It is
-// safe for concurrent use.
+// wherever they stand, and in logs and events values whose name says that they
+// are secret. What a person or the audit has to judge hides the configured ones
+// only: a name is no proof, and code stands behind it as well. It is safe for
+// concurrent use.
 type Redactor struct{ known atomic.Pointer[known] }
 
 // known are the configured secrets, the longest first.
@@ -26,7 +31,10 @@ type known struct {
 // for: a shorter one would tear ordinary words apart.
 const minSecret = 4
 
-const hidden = "***"
+const (
+	hidden = "***"
+	veil   = "[hidden]" // in the audit, where a name is the only reason
+)
 
 // NewRedactor hides these secrets besides what is hidden by name.
 func NewRedactor(secrets []chat.Secret) *Redactor {
@@ -73,20 +81,23 @@ func (r *Redactor) Known(s string) string {
 }
 
 // Text hides secrets in running text.
-func (r *Redactor) Text(s string) string {
+func (r *Redactor) Text(s string) string { return r.text(s, hidden) }
+
+// text writes mark where a value is hidden because of its name.
+func (r *Redactor) text(s, mark string) string {
 	s = r.Known(s)
 	// Most texts hold nothing that the expressions could find, and to look for
 	// a word costs a hundredth of them.
 	named, bearer := suspicious(s)
 	if named {
-		s = headerLine.ReplaceAllString(s, "${1}${2}"+hidden)
-		s = namedValue.ReplaceAllString(s, "${1}"+hidden)
+		s = headerLine.ReplaceAllString(s, "${1}${2}"+mark)
+		s = namedValue.ReplaceAllString(s, "${1}"+mark)
 	}
 	if bearer {
-		s = bearerValue.ReplaceAllString(s, "${1} "+hidden)
+		s = bearerValue.ReplaceAllString(s, "${1} "+mark)
 	}
 	if strings.Contains(s, "://") && strings.Contains(s, "@") {
-		s = userInfo.ReplaceAllString(s, "${1}"+hidden+"@")
+		s = userInfo.ReplaceAllString(s, "${1}"+mark+"@")
 	}
 	return s
 }
@@ -111,11 +122,12 @@ const (
 	searchRatio      = 4     // times as much is searched as shown, at first
 	auditTextRunes   = 2000  // of one text in the arguments
 	auditItems       = 100   // of one list in the arguments
-	auditArgsBytes   = 16384 // of all arguments; more is kept as cut text
+	auditMainRunes   = 32000 // of the main argument, such as a command
+	auditArgsBytes   = 16384 // of all others; more is kept as cut text
 	auditResultRunes = 1000
 )
 
-// short hides secrets in a text and cuts it after n runes; the work is bounded
+// short hides secrets in a result, by their names too, and cuts it after n runes; the work is bounded
 // whatever the text's length. Not more is searched than what is shown needs:
 // secrets become shorter by being hidden.
 func (r *Redactor) short(s string, n int) string {
@@ -123,11 +135,11 @@ func (r *Redactor) short(s string, n int) string {
 		look = min(look, searchRunes)
 		head := first(s, look)
 		if len(head) == len(s) {
-			return clip(r.Text(s), n)
+			return clip(r.text(s, veil), n)
 		}
 		// Where the text was cut a secret may have lost its end. It is shown only
 		// when there is nothing more to search.
-		out := r.Text(r.withoutPart(r.known.Load().replace.Replace(head))) // whole ones first: they may end like they begin
+		out := r.text(r.withoutPart(r.known.Load().replace.Replace(head)), veil) // whole ones first: they may end like they begin
 		shown := first(out, n)
 		if len(shown) < len(out) || look == searchRunes {
 			return shown + "…"
@@ -149,35 +161,104 @@ func (r *Redactor) withoutPart(s string) string {
 	return s
 }
 
-// arguments writes a call's decoded arguments for the audit. main is the
-// parameter that names what the call works on; its name alone makes it no
-// secret.
-func (r *Redactor) arguments(v any, main string) json.RawMessage {
-	shown := r.value(v)
-	if m, ok := shown.(map[string]any); ok {
-		if text, ok := v.(map[string]any)[main].(string); ok {
-			m[main] = r.short(text, auditTextRunes)
+// whole hides the configured secrets in a text, and nothing else; of one that is
+// longer than n runes the middle is left out and counted.
+func (r *Redactor) whole(s string, n int) string {
+	if len(s) <= n {
+		return r.Known(s)
+	}
+	// A secret that the cut would halve is hidden before; the longest one bounds
+	// how far has to be looked.
+	slack := 0
+	if all := r.known.Load().secrets; len(all) > 0 {
+		slack = len(all[0])
+	}
+	head, tail := n*2/3, n-n*2/3
+	if most := (n+2*slack)*utf8.UTFMax + 2*slack; len(s) > 2*most {
+		before, after := r.Known(r.withoutPart(s[:most])), r.Known(r.withoutEnd(s[len(s)-most:]))
+		first, last := first(before, head), final(after, tail)
+		left := utf8.RuneCountInString(s) - utf8.RuneCountInString(first) - utf8.RuneCountInString(last)
+		return first + fmt.Sprintf(leftOut, left) + last
+	}
+	s = r.Known(s)
+	left := utf8.RuneCountInString(s) - n
+	if left <= 0 {
+		return s
+	}
+	return first(s, head) + fmt.Sprintf(leftOut, left) + final(s, tail)
+}
+
+// leftOut stands in the place of the middle of a text.
+const leftOut = "[⚠ %d characters are left out here]"
+
+// final is the last n runes of a text.
+func final(s string, n int) string {
+	at := len(s)
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:]
+}
+
+// withoutEnd takes away the end of a secret that stands at the beginning of a
+// text because the text was cut there.
+func (r *Redactor) withoutEnd(s string) string {
+	for _, secret := range r.known.Load().secrets {
+		for n := min(len(secret)-1, len(s)); n > 0; n-- {
+			if strings.HasPrefix(s, secret[len(secret)-n:]) {
+				s = s[n:]
+				break
+			}
 		}
 	}
-	raw := appendValue(nil, shown)
+	return s
+}
+
+// arguments writes a call's decoded arguments for the audit: what ran, so that
+// no more is hidden than the configured secrets and fields that are secret by
+// their name and look like it. main is the parameter that names what the call
+// works on; its name alone makes it no secret, and it is shown at any length
+// that a record can hold.
+func (r *Redactor) arguments(v any, main string) json.RawMessage {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return r.bounded(appendValue(nil, r.value(v)))
+	}
+	text, named := object[main].(string)
+	if !named {
+		return r.bounded(appendValue(nil, r.object(object)))
+	}
+	rest := maps.Clone(object)
+	delete(rest, main)
+	shown := r.object(rest)
+	if raw := appendValue(nil, shown); len(raw) > auditArgsBytes {
+		shown = map[string]any{"…": r.whole(string(raw), auditTextRunes)}
+	}
+	shown[main] = r.whole(text, auditMainRunes)
+	return appendValue(nil, shown)
+}
+
+// bounded makes a text of arguments that are too large for a record.
+func (r *Redactor) bounded(raw []byte) json.RawMessage {
 	if len(raw) <= auditArgsBytes {
 		return raw
 	}
-	return appendText(nil, r.short(string(raw), auditTextRunes))
+	return appendText(nil, r.whole(string(raw), auditTextRunes))
 }
 
 // value hides secrets in a decoded JSON value.
 func (r *Redactor) value(v any) any {
 	switch x := v.(type) {
 	case string:
-		return r.short(x, auditTextRunes)
+		return r.whole(x, auditTextRunes)
 	case []any:
 		out := make([]any, 0, min(len(x), auditItems)+1)
 		for _, item := range x[:min(len(x), auditItems)] {
 			out = append(out, r.value(item))
 		}
 		if len(x) > auditItems {
-			out = append(out, "…")
+			out = append(out, fmt.Sprintf("[⚠ %d more are left out here]", len(x)-auditItems))
 		}
 		return out
 	case map[string]any:
@@ -201,11 +282,43 @@ func (r *Redactor) object(m map[string]any) map[string]any {
 		switch {
 		case v == nil || pair && k == "key":
 		case k == "value" && name != "", secretName(k):
-			v = hidden
+			v = veiled(v)
 		}
-		out[r.short(k, auditTextRunes)] = r.value(v)
+		out[r.whole(k, auditTextRunes)] = r.value(v)
 	}
 	return out
+}
+
+// looksSecret is what a password or a token looks like: one word, with a scheme
+// before it at most. Shell code under the name of one is none.
+var looksSecret = regexp.MustCompile(`^(?i:(?:bearer|basic|token) +)?[\pL\pN_.~+/=:@%!#?^,-]+$`)
+
+// veiled hides the value of a field that is secret by its name, and says so; one
+// that is no word is shown, for it may be what ran.
+func veiled(v any) any {
+	switch x := v.(type) {
+	case string:
+		if looksSecret.MatchString(x) {
+			return fmt.Sprintf("[hidden: %d characters]", utf8.RuneCountInString(x))
+		}
+	case json.Number:
+		return "[hidden: a number]"
+	}
+	return v
+}
+
+// answer writes a decided question for the audit.
+func (r *Redactor) answer(q *Question) json.RawMessage {
+	a := q.Answer
+	a.Name = r.whole(a.Name, auditTextRunes)
+	raw, err := json.Marshal(struct {
+		Answer
+		Digest string `json:"digest"`
+	}{a, q.Digest})
+	if err != nil {
+		return nil // of texts and a time
+	}
+	return raw
 }
 
 // joints are what a name's parts are joined by. Made once: making it costs more

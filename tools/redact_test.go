@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,16 +42,18 @@ func shown(r *Redactor, args, main string) string {
 func TestRedactArguments(t *testing.T) {
 	r := NewRedactor([]chat.Secret{"hunter2-hunter2"})
 	for in, want := range map[string]string{
-		`{"url":"https://a","headers":{"Authorization":"x","X-Api-Key":"y","Accept":"z"}}`: `{"headers":{"Accept":"z","Authorization":"***","X-Api-Key":"***"},"url":"https://a"}`,
-		`{"key":"DB_PASSWORD","value":"q1"}`:                                               `{"key":"DB_PASSWORD","value":"***"}`,
-		`{"key":"EDITOR","value":"vi"}`:                                                    `{"key":"EDITOR","value":"vi"}`,
-		`{"key":"q1"}`:                                                                     `{"key":"***"}`,
-		`{"path":"a","key":{"deep":"q1"}}`:                                                 `{"key":"***","path":"a"}`,
-		`{"accessToken":"q1","max_tokens":5,"keywords":["a"]}`:                             `{"accessToken":"***","keywords":["a"],"max_tokens":5}`,
-		`{"a":["x hunter2-hunter2 y"],"password":1234}`:                                    `{"a":["x *** y"],"password":"***"}`,
-		`{"hunter2-hunter2":1,"cookie":null}`:                                              `{"***":1,"cookie":null}`,
-		`not json hunter2-hunter2`:                                                         `"not json ***"`,
-		``:                                                                                 `null`,
+		`{"url":"https://a","headers":{"Authorization":"x","X-Api-Key":"y","Accept":"z"}}`:              `{"headers":{"Accept":"z","Authorization":"[hidden: 1 characters]","X-Api-Key":"[hidden: 1 characters]"},"url":"https://a"}`,
+		`{"key":"DB_PASSWORD","value":"q1"}`:                                                            `{"key":"DB_PASSWORD","value":"[hidden: 2 characters]"}`,
+		`{"key":"EDITOR","value":"vi"}`:                                                                 `{"key":"EDITOR","value":"vi"}`,
+		`{"key":"q1"}`:                                                                                  `{"key":"[hidden: 2 characters]"}`,
+		`{"path":"a","key":{"deep":"q1"}}`:                                                              `{"key":{"deep":"q1"},"path":"a"}`,
+		`{"accessToken":"q1","max_tokens":5,"keywords":["a"]}`:                                          `{"accessToken":"[hidden: 2 characters]","keywords":["a"],"max_tokens":5}`,
+		`{"a":["x hunter2-hunter2 y"],"password":1234}`:                                                 `{"a":["x *** y"],"password":"[hidden: a number]"}`,
+		`{"hunter2-hunter2":1,"cookie":null}`:                                                           `{"***":1,"cookie":null}`,
+		`{"key":"DB_TOKEN","value":"$(touch A1)"}`:                                                      `{"key":"DB_TOKEN","value":"$(touch A1)"}`,
+		`{"command":"KEY=\"$(curl a; touch B)\" git log --grep=cookie: -1; touch C","password":"a; b"}`: `{"command":"KEY=\"$(curl a; touch B)\" git log --grep=cookie: -1; touch C","password":"a; b"}`,
+		`not json hunter2-hunter2`:                                                                      `"not json ***"`,
+		``:                                                                                              `null`,
 	} {
 		if got := shown(r, in, "path"); got != want {
 			t.Errorf("%s:\nwant %s\n got %s", in, want, got)
@@ -94,6 +97,48 @@ func TestRedactProperty(t *testing.T) {
 	})
 }
 
+// Of what ran the beginning and the end are shown, and how much is not; a
+// configured secret never, also where the text was cut.
+func TestWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[A-Z]{8,40}`).Draw(t, "secret")
+		r := NewRedactor([]chat.Secret{chat.Secret(secret)})
+		n := rapid.IntRange(10, 60).Draw(t, "n")
+		piece := rapid.SampledFrom([]string{secret, "a", "字", strings.Repeat("b", 300), "\n"})
+		text := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "pieces"), "")
+		got := r.whole(text, n)
+		for i := 0; i+4 <= len(secret); i++ {
+			if strings.Contains(got, secret[i:i+4]) {
+				t.Fatalf("%q of %q in %q", secret[i:i+4], secret, got)
+			}
+		}
+		if !strings.Contains(text, secret) {
+			runes := []rune(text)
+			if len(runes) <= n && got != text {
+				t.Fatalf("a short one: want %q\n got %q", text, got)
+			}
+			head, tail, cut := strings.Cut(got, fmt.Sprintf(leftOut, len(runes)-n))
+			if len(runes) > n && (!cut || head != string(runes[:n*2/3]) || tail != string(runes[len(runes)-(n-n*2/3):])) {
+				t.Fatalf("%d of %d: %q", n, len(runes), got)
+			}
+		}
+	})
+}
+
+// The main argument, a command for example, stands whole in the audit whatever
+// stands beside it.
+func TestMainArgumentIsWhole(t *testing.T) {
+	command := strings.Repeat("echo 字; ", 1500) + "touch LAST"
+	args, err := json.Marshal(map[string]any{"command": command, "padding": strings.Repeat("x", 50_000), "list": strings.Split(strings.Repeat("y ", 20_000), " ")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(shown(NewRedactor(nil), string(args), "command")), &got); err != nil || got["command"] != command {
+		t.Errorf("the command is %.80q…, %v", got["command"], err)
+	}
+}
+
 // However much is hidden, what is shown is the beginning of what is left.
 func TestShort(t *testing.T) {
 	r := NewRedactor([]chat.Secret{"hunter2-hunter2"})
@@ -101,7 +146,7 @@ func TestShort(t *testing.T) {
 		piece := rapid.SampledFrom([]string{"hunter2-hunter2", "api_key=0123456789 ", "word ", "字", strings.Repeat("x", 50) + " ", `token: "` + strings.Repeat("q", 300) + `" `, "\n"})
 		text := strings.Join(rapid.SliceOfN(piece, 0, 300).Draw(t, "pieces"), "")
 		n := rapid.IntRange(1, 400).Draw(t, "n")
-		got, want := r.short(text, n), clip(r.Text(text), n)
+		got, want := r.short(text, n), clip(r.text(text, veil), n)
 		if len(first(text, searchRunes)) == len(text) && got != want {
 			t.Fatalf("want %q\n got %q", want, got)
 		}

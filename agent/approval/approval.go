@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,20 +32,39 @@ const (
 	Allowed Verdict = "allowed"
 	Denied  Verdict = "denied"
 	Expired Verdict = "expired"
+	Stopped Verdict = "stopped" // the turn ended before
+	Changed Verdict = "changed" // it is about what would no longer run
 )
 
 // Request is one question.
 type Request struct {
-	ID      string       `json:"id"` // what /approve takes: 6 characters
-	Call    string       `json:"call"`
-	Tool    string       `json:"tool"`
-	What    string       `json:"what"` // the call in short, without secrets
+	ID   string `json:"id"` // what /approve takes: 6 characters
+	Call string `json:"call"`
+	About
 	Addr    chat.Address `json:"addr"`
 	Starter string       `json:"starter"` // sender id of who began the turn
-	Until   time.Time    `json:"until"`
+	Until   time.Time    `json:"until"`   // in the chat's time zone
+	Lang    string       `json:"lang,omitempty"`
 	Asked   bool         `json:"asked,omitempty"` // the question was sent
-	Verdict Verdict      `json:"verdict,omitempty"`
-	By      string       `json:"by,omitempty"`
+	Told    bool         `json:"told,omitempty"`  // a later message was told of it
+	End
+}
+
+// About is what a question is about.
+type About struct {
+	Tool   string `json:"tool"`
+	What   string `json:"what"`             // the call in short, without secrets
+	Digest string `json:"digest,omitempty"` // of what was shown
+	Rule   string `json:"rule,omitempty"`   // of what a standing permission is for
+}
+
+// End is how a question was decided.
+type End struct {
+	Verdict Verdict   `json:"verdict,omitempty"`
+	By      string    `json:"by,omitempty"`
+	Name    string    `json:"name,omitempty"` // of By, for people
+	At      time.Time `json:"at,omitzero"`
+	Always  bool      `json:"always,omitempty"` // allowed from then on
 }
 
 // Options of a Desk. Table, Buttons and Publish are required.
@@ -58,15 +78,21 @@ type Options struct {
 	// Admins are "<channel>:<sender id>" and may decide everything. Update
 	// replaces them.
 	Admins []string
-	// Redact takes secrets out of what is shown; nil shows everything.
+	// Redact takes secrets out of what is shown, and nothing that could be code;
+	// nil shows everything.
 	Redact func(string) string
-	Wait   time.Duration    // how long a question stands; 0 = 10 min
-	Now    func() time.Time // nil = time.Now
+	// Over says whether the end of a context, by its cause, is the end of the
+	// turn: otherwise the turn is only handed on, and its question stands. nil:
+	// it never is.
+	Over func(cause error) bool
+	Log  *slog.Logger     // nil = silent
+	Wait time.Duration    // how long a question stands; 0 = 10 min
+	Now  func() time.Time // nil = time.Now
 }
 
 // Buttons makes the buttons under a question.
 type Buttons interface {
-	Make(ctx context.Context, spec buttons.Spec, choices []buttons.Choice) ([]chat.Button, error)
+	MakeRows(ctx context.Context, spec buttons.Spec, rows [][]buttons.Choice) ([][]chat.Button, error)
 }
 
 const (
@@ -98,6 +124,12 @@ func New(o Options) *Desk {
 	if o.Waits == nil {
 		o.Waits = func(tools.Scope, bool) {}
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Over == nil {
+		o.Over = func(error) bool { return false }
+	}
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
 	}
@@ -110,26 +142,28 @@ func New(o Options) *Desk {
 func (d *Desk) Update(admins []string) { d.admins.Store(&admins) }
 
 // Approve implements tools.Approver: it asks in the chat of sc, unless that was
-// done before for this call, and waits for the verdict.
+// done before for this very call, and waits for the verdict. What a standing
+// permission is for is not asked about.
 func (d *Desk) Approve(ctx context.Context, sc tools.Scope, spec tools.Spec, args json.RawMessage) error {
+	q := tools.QuestionOf(ctx)
+	if q == nil {
+		q = tools.Asking(spec, args, tools.Shown{})
+	}
+	if rule, ok, err := d.permits(ctx, sc, q.Rule); err != nil {
+		return fmt.Errorf("look for permissions: %w", err)
+	} else if ok {
+		q.Answer = tools.Answer{Rule: true, Verdict: string(Allowed), By: rule.By, Name: rule.Name, At: d.opt.Now()}
+		return nil
+	}
 	if sc.Sender.ID == "" && len(*d.admins.Load()) == 0 {
 		return tools.Errorf(tools.Permission, "this call of %s needs an approval, and there is nobody who may give it; find another way or say so", spec.Name)
 	}
-	req, err := d.open(ctx, sc, spec, args)
+	req, err := d.decided(ctx, sc, spec, q)
+	if req.Verdict != "" {
+		q.Answer = tools.Answer{ID: req.ID, Verdict: string(req.Verdict), By: req.By, Name: req.Name, At: req.At}
+	}
 	if err != nil {
-		return fmt.Errorf("ask for approval: %w", err)
-	}
-	if req.Verdict == "" {
-		d.opt.Waits(sc, true)
-		defer d.opt.Waits(sc, false)
-	}
-	if req.Verdict == "" && !req.Asked {
-		if err := d.ask(ctx, sc, req); err != nil {
-			return fmt.Errorf("ask for approval: %w", err)
-		}
-	}
-	if req, err = d.await(ctx, req); err != nil {
-		return fmt.Errorf("wait for approval: %w", err)
+		return err
 	}
 	switch req.Verdict {
 	case Allowed:
@@ -140,31 +174,98 @@ func (d *Desk) Approve(ctx context.Context, sc tools.Scope, spec tools.Spec, arg
 	return tools.Errorf(tools.Permission, "nobody answered within %s whether %s may do this; it was not done. Say so, and that the person can ask again", d.opt.Wait, spec.Name)
 }
 
-// open finds the question of this call, or notes a new one.
-func (d *Desk) open(ctx context.Context, sc tools.Scope, spec tools.Spec, args json.RawMessage) (Request, error) {
-	req := Request{
-		Call: sc.CallID, Tool: spec.Name, What: d.describe(sc, spec, args),
-		Addr: sc.Addr, Starter: sc.Sender.ID, Until: d.opt.Now().Add(d.opt.Wait),
+// decided puts the question, if it was not put before, and waits for its end.
+func (d *Desk) decided(ctx context.Context, sc tools.Scope, spec tools.Spec, q *tools.Question) (Request, error) {
+	req, err := d.open(ctx, sc, spec, q)
+	if err != nil {
+		return req, fmt.Errorf("ask for approval: %w", err)
 	}
-	sum := sha256.Sum256([]byte(sc.CallID))
+	if req.Verdict == "" {
+		d.opt.Waits(sc, true)
+		defer d.opt.Waits(sc, false)
+	}
+	if req.Verdict == "" && !req.Asked {
+		if err := d.ask(ctx, sc, req, q); err != nil {
+			return req, fmt.Errorf("ask for approval: %w", err)
+		}
+	}
+	if req, err = d.await(ctx, req); err != nil {
+		if ctx.Err() != nil && d.opt.Over(context.Cause(ctx)) {
+			req = d.over(ctx, req, Stopped)
+		}
+		return req, fmt.Errorf("wait for approval: %w", err)
+	}
+	if req.Verdict == Expired {
+		d.tell(ctx, req)
+	}
+	return req, nil
+}
+
+// open finds the question of this call, or notes a new one. A question that was
+// put about the same call when it would have done something else is over, with
+// its answer.
+func (d *Desk) open(ctx context.Context, sc tools.Scope, spec tools.Spec, q *tools.Question) (Request, error) {
+	until := d.opt.Now().Add(d.opt.Wait)
+	if sc.Zone != nil {
+		until = until.In(sc.Zone)
+	}
+	req := Request{
+		Call: sc.CallID, Addr: sc.Addr, Starter: sc.Sender.ID, Until: until, Lang: sc.Lang,
+		About: About{Tool: spec.Name, What: d.summary(q, sc.Lang), Digest: q.Digest, Rule: q.Rule},
+	}
+	if err := d.supersede(ctx, req); err != nil {
+		return req, err
+	}
+	for n := 0; ; n++ {
+		found, mine, err := d.place(ctx, &req, fmt.Sprint(sc.CallID, "\n", q.Digest, "\n", n))
+		if err != nil {
+			return req, err
+		}
+		if mine {
+			return req, nil
+		}
+		if found.Verdict != Changed {
+			return found, nil
+		}
+	}
+}
+
+// place notes req under the id that a seed gives, or returns what is noted there
+// for the same call.
+func (d *Desk) place(ctx context.Context, req *Request, seed string) (found Request, mine bool, err error) {
+	sum := sha256.Sum256([]byte(seed))
 	name := base32.StdEncoding.EncodeToString(sum[:])
 	// Two calls with the same six characters are told apart by more of them.
 	for n := idLength; n <= len(name); n++ {
 		req.ID = name[:n]
-		value, err := json.Marshal(req)
+		value, err := json.Marshal(*req)
 		if err != nil {
-			return req, err
+			return found, false, err
 		}
 		_, err = d.opt.Table.Create(ctx, req.ID, value, keepFor)
 		if err == nil || !errors.Is(err, kv.ErrConflict) {
-			return req, err
+			return found, err == nil, err
 		}
 		found, err := d.load(ctx, req.ID)
-		if err != nil || found.Call == req.Call {
-			return found, err
+		if err != nil || found.Call == req.Call && found.Digest == req.Digest {
+			return found, false, err
 		}
 	}
-	return req, errors.New("no free id")
+	return found, false, errors.New("no free id")
+}
+
+// supersede ends the other questions of a call.
+func (d *Desk) supersede(ctx context.Context, now Request) error {
+	all, err := d.requests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.Call == now.Call && r.Digest != now.Digest && (r.Verdict == "" || r.Verdict == Allowed) {
+			d.over(ctx, r, Changed)
+		}
+	}
+	return nil
 }
 
 func (d *Desk) load(ctx context.Context, id string) (req Request, err error) {
@@ -176,44 +277,6 @@ func (d *Desk) load(ctx context.Context, id string) (req Request, err error) {
 		return req, fmt.Errorf("decode approval %q: %w", id, err)
 	}
 	return req, nil
-}
-
-// describe writes a call for people: its main argument, else all of them.
-func (d *Desk) describe(sc tools.Scope, spec tools.Spec, args json.RawMessage) string {
-	text := string(args)
-	var values map[string]any
-	if json.Unmarshal(args, &values) == nil {
-		if main, ok := values[spec.Main].(string); ok && len(values) == 1 {
-			text = main
-		}
-	}
-	return shown(strings.ToValidUTF8(d.opt.Redact(text), "\uFFFD"), sc.Lang)
-}
-
-// ask sends the question. A crash in between sends it again under the same id,
-// which the bus knows.
-func (d *Desk) ask(ctx context.Context, sc tools.Scope, req Request) error {
-	made, err := d.opt.Buttons.Make(ctx, buttons.Spec{
-		Addr: req.Addr, Senders: d.deciders(req), Expires: req.Until.Sub(d.opt.Now()), Once: true, Action: ActionName,
-	}, choices(req.ID, sc.Lang))
-	if err != nil {
-		return err
-	}
-	out := chat.Outbound{
-		Meta: chat.Meta{
-			V: chat.Version, ID: "out:" + string(req.Addr.Session()) + ":ask:" + req.ID,
-			Trace: sc.Trace, At: d.opt.Now(), Addr: req.Addr,
-		},
-		Text: question(req, sc), Buttons: [][]chat.Button{made}, Sources: sc.Sources,
-	}
-	if err := d.opt.Publish(ctx, out); err != nil {
-		return err
-	}
-	_, err = d.change(ctx, req.ID, func(r *Request) error {
-		r.Asked = true
-		return nil
-	})
-	return err
 }
 
 // deciders are the sender ids that may decide in the chat of req.
@@ -277,7 +340,7 @@ func (d *Desk) await(ctx context.Context, req Request) (Request, error) {
 	}
 	return d.change(ctx, req.ID, func(r *Request) error {
 		if r.Verdict == "" {
-			r.Verdict = Expired
+			r.Verdict, r.At = Expired, d.opt.Now()
 		}
 		return nil
 	})

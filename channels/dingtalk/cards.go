@@ -242,6 +242,9 @@ func (d *desk) edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound)
 		return d.t.api.Fail("edit", channels.Rejected, errors.New("only cards can be changed"))
 	}
 	defer d.lock(ref.Chat)()
+	if msg.Answer != nil && msg.Answer.Under != "" {
+		return d.amend(ctx, ref, msg)
+	}
 	if list := d.buttonList(msg); list != "" {
 		set := d.t.deps.Now().UnixMilli()
 		d.change(ref.ID, func(c *openCard) { c.set = set })
@@ -253,6 +256,20 @@ func (d *desk) edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound)
 		}
 	}
 	return d.failed(ref.ID, msg, d.write(ctx, ref.ID, msg))
+}
+
+// amend writes a card that is complete anew, without its buttons: nothing is
+// streamed into one any more.
+func (d *desk) amend(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
+	param := map[string]string{d.t.cfg.CardKey: cardText(msg.Text)}
+	if key := d.t.cfg.CardButtonsKey; key != "" {
+		param[key] = "[]"
+	}
+	if err := d.t.updateCard(ctx, ref.ID, param); err != nil {
+		return err
+	}
+	d.forget(ctx, ref.ID)
+	return nil
 }
 
 // failed decides about an edit that did not work: the last one of a card is

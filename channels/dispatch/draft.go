@@ -35,7 +35,7 @@ type draft struct {
 	ref   chat.MessageRef // ID "": not sent, as far as is known
 	doubt time.Time       // when a try began that may have sent it; zero: none
 	display
-	off   bool // given up for this turn
+	worth
 	table tableState
 	tempo tempo
 }
@@ -54,6 +54,14 @@ type display struct {
 	shown   string
 	known   bool          // shown is what the chat shows
 	sources []chat.Source // Outbound.Sources of what it will show
+}
+
+// worth is what a draft is worth.
+type worth struct {
+	off bool // given up for this turn
+	// working: the text tells what is done, which is worth a message however
+	// short it is.
+	working bool
 }
 
 // tempo is how fast the platform is, and has to be.
@@ -75,7 +83,7 @@ func (b *draft) show(ctx context.Context, text string) (again bool) {
 	if b.d.editPause(b.addr) == 0 {
 		return false // drafts were shown here, and are no longer
 	}
-	if b.ref.ID == "" && utf8.RuneCountInString(part) < draftMinimum {
+	if b.ref.ID == "" && !b.working && utf8.RuneCountInString(part) < draftMinimum {
 		return false // the next delta asks again
 	}
 	if !b.d.gov.spareEdit(b.addr) {

@@ -53,6 +53,11 @@ func (j *job) run(ctx context.Context) error {
 	if err := j.answer(ctx); err != nil {
 		return err
 	}
+	if j.out.Answer != nil && j.out.Answer.Under != "" {
+		if done, err := j.under(ctx); done || err != nil {
+			return err
+		}
+	}
 	if err := j.plan(ctx); err != nil {
 		return err
 	}
@@ -146,7 +151,7 @@ func (j *job) forget(ctx context.Context) {
 // forgotten is no reason to hold the message back.
 func (j *job) answer(ctx context.Context) error {
 	b, ok := j.d.ch.(channels.Buttoner)
-	if !ok || j.out.Answer == nil {
+	if !ok || j.out.Answer == nil || j.out.Answer.Under != "" {
 		return nil
 	}
 	err := j.d.try(ctx, j.out.Meta, callTimeout, func(ctx context.Context) error {

@@ -103,6 +103,7 @@ type turnState struct {
 	waits bool // for a person: no sign of work
 	over  bool // run is about to end and touches draft no more
 	gone  bool // its answer did not wait for it
+	work  work
 }
 
 func newTurn(d *Dispatcher, ev chat.Event) *turn {
@@ -124,6 +125,7 @@ func (t *turn) update(ev chat.Event) {
 	case chat.TurnWaits, chat.TurnGoesOn:
 		t.waits = ev.Kind == chat.TurnWaits
 	}
+	t.work.update(ev)
 	t.mu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
@@ -143,12 +145,6 @@ func (t *turn) sources() []chat.Source {
 	return t.from
 }
 
-func (t *turn) state() (text string, ended bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text, t.ended
-}
-
 func (t *turn) run(ctx context.Context) {
 	defer t.leave(ctx)
 	typing, every := t.typing()
@@ -158,6 +154,8 @@ func (t *turn) run(ctx context.Context) {
 	defer edit.Stop()
 	idle := time.NewTimer(idleLimit)
 	defer idle.Stop()
+	work := time.NewTicker(workEvery)
+	defer work.Stop()
 	for armed := false; ; {
 		select {
 		case <-ctx.Done():
@@ -172,6 +170,10 @@ func (t *turn) run(ctx context.Context) {
 			typing.Reset(every)
 		case <-edit.C:
 			armed = t.show(ctx, edit)
+		case <-work.C:
+			if text, _ := t.state(); t.working() && t.named && t.draft.pause() > 0 && text != "" && !armed {
+				armed = t.show(ctx, edit)
+			}
 		case <-t.wake:
 			idle.Reset(idleLimit)
 			text, ended := t.state()
@@ -194,7 +196,7 @@ func (t *turn) show(ctx context.Context, next *time.Timer) (again bool) {
 	ctx, end := t.courtesy(ctx, draftGrace)
 	defer end()
 	rests := !t.draft.brief.IsZero() && t.waiting() // a question stands below it, or has taken its place
-	t.draft.sources = t.sources()
+	t.draft.sources, t.draft.working = t.sources(), t.working()
 	if text, _ := t.state(); !rests && t.draft.show(ctx, text) {
 		next.Reset(t.draft.pause())
 		return true
@@ -255,7 +257,11 @@ func (t *turn) expire(ctx context.Context) {
 	if !t.draft.there() {
 		return
 	}
-	grace := time.NewTimer(finalGrace)
+	patience := finalGrace
+	if t.written() == "" { // nothing of an answer stands there
+		patience = workGrace
+	}
+	grace := time.NewTimer(patience)
 	defer grace.Stop()
 	select {
 	case <-ctx.Done():

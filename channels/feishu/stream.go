@@ -211,6 +211,11 @@ func (f *Feishu) editCard(ctx context.Context, id string, msg chat.Outbound) err
 		}
 		f.note(ctx, id, msg, n)
 	}
+	if err == nil && msg.Answer != nil && msg.Answer.Under != "" { // its buttons are gone: a press must not bring the old text back
+		if err := f.deps.Table.Delete(ctx, "buttons."+id); err != nil {
+			return f.api.Fail("message/edit", channels.Temporary, err)
+		}
+	}
 	return err
 }
 

@@ -126,7 +126,7 @@ func (q *QQ) Limits() channels.Limits {
 			IsGroup: func(a chat.Address) bool { return strings.HasPrefix(a.Chat, group) },
 		},
 		// There is no editing, but a private message can be streamed.
-		DraftIn: q.streamIn, DraftLife: streamLife,
+		DraftIn: q.streamIn, DraftLife: streamLife, Grows: true,
 		// A repeat has the same msg_seq while the message it replies to can be
 		// replied to, which may have begun before; five minutes in groups.
 		Typing: notifySeconds * time.Second, Resend: true, RepeatKnown: groupWindow / 2,

@@ -318,7 +318,7 @@ func played(t *testing.T, l lines, scheme string) *studio {
 	s.Eval("document.querySelector('[data-cut=\"0\"]').click()")
 	s.Until("window.wasCut && document.querySelector('#state').classList.contains('up')")
 	s.Eval(fmt.Sprintf("(document.querySelector('#text').value = %q, document.querySelector('#composer').requestSubmit())", l.write))
-	s.Until("document.querySelectorAll('.buttons button').length === 2")
+	s.Until("document.querySelectorAll('.buttons button').length === 3")
 	s.shot(0)
 	return s
 }

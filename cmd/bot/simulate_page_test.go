@@ -100,7 +100,7 @@ func TestSimulatePage(t *testing.T) {
 	b := openTab(t, url)
 	b.Until("document.querySelector('#state').classList.contains('up')")
 	b.say("write 你好 to a.txt")
-	b.Until("document.querySelectorAll('.buttons button').length === 2")
+	b.Until("document.querySelectorAll('.buttons button').length === 3")
 	b.Shot("question")
 	b.Eval("document.querySelector('.buttons button').click()")
 	b.Until(shows("created a.txt"))

@@ -88,8 +88,17 @@ func TestOperatorsRoutesOfTheBot(t *testing.T) {
 	in := ask("GET", "/?token="+token(), map[string]string{"Accept": "text/html"})
 	_, key, _ := strings.Cut(in.Header.Get("Location"), "#in=")
 	login := map[string]string{"Cookie": in.Cookies()[0].String(), console.KeyHeader: key, "Origin": bot.URL, "Sec-Fetch-Site": "same-origin"}
-	if got := ask("GET", "/api/chat/chats", login).StatusCode; got != http.StatusOK {
-		t.Fatalf("the login gets %d", got)
+	for who, c := range map[string]struct {
+		header map[string]string
+		want   int
+	}{
+		"a login":    {login, http.StatusOK},
+		"its cookie": {map[string]string{"Cookie": login["Cookie"], "Origin": bot.URL, "Sec-Fetch-Site": "same-origin"}, http.StatusUnauthorized},
+		"its key":    {map[string]string{console.KeyHeader: key, "Origin": bot.URL, "Sec-Fetch-Site": "same-origin"}, http.StatusUnauthorized},
+	} {
+		if got := ask("GET", "/api/chat/chats", c.header).StatusCode; got != c.want {
+			t.Errorf("%s gets %d, want %d", who, got, c.want)
+		}
 	}
 	for _, op := range []string{"op/pair.list", "op/audit.tail", "op/session.show", "op/memory.list", "op/cron.add", "op/dlq.drop", "op/nothing", "op/", "backup"} {
 		for who, header := range map[string]map[string]string{"a login": login, "the token": {"Authorization": "Bearer " + token()}} {

@@ -111,6 +111,7 @@ func (b *brain) kit(cfg *config.Config, t *toolbox) agent.Kit {
 		Hosts:         namedHosts(cfg),
 		Buttons:       t.offered,
 		Reply:         t.answered,
+		Waiting:       t.desk.Waiting,
 	}
 }
 

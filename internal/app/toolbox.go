@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"magpie/agent"
 	"magpie/agent/approval"
 	"magpie/agent/buttons"
 	"magpie/agent/command"
@@ -88,7 +89,8 @@ func (p *program) openTools(ctx context.Context) (t *toolbox, err error) {
 	t.settings, t.reminders = settings.New(p.bus.Table("sess"), p.cfg.Location()), p.desk()
 	t.desk = approval.New(approval.Options{
 		Table: p.bus.Table("approvals"), Buttons: t.buttons, Publish: p.bus.PublishOutbound, Waits: t.waits,
-		Admins: p.cfg.Security.Admins, Redact: t.redact.Text,
+		Admins: p.cfg.Security.Admins, Redact: t.redact.Known, Log: p.log,
+		Over: func(cause error) bool { return errors.Is(cause, agent.ErrStopped) || subagent.Ended(cause) },
 	})
 	defer func() {
 		if err != nil {

@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -22,7 +24,18 @@ func TestExecKeysReachTheTool(t *testing.T) {
 			shows("run it", words...)(t, w, b)
 		}
 	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "SERVED") }))
+	t.Cleanup(server.Close)
+	get, listen := "curl -sS "+server.URL, `python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)))'`
+	const private = ", web: {allow_private: [127.0.0.0/8]}}"
 	for _, c := range []wiring{
+		{key: "exec.network", check: answers(get+"; "+get+" --noproxy '*'", "network: 127.0.0.1", "private or reserved", "exit_code: 7")},
+		{key: "exec.network guarded", extra: "tools: {exec: {network: guarded}" + private, check: answers(get, "SERVED")},
+		{key: "exec.network open", extra: "tools: {exec: {network: open}}", check: answers(get, "SERVED")},
+		{key: "exec.network none", extra: "tools: {exec: {network: none}" + private, check: answers(get, "exit_code: 7")},
+		{key: "exec.hosts", extra: "tools: {exec: {hosts: ['*.example.org']}" + private, check: answers(get, "tools.exec.hosts")},
+		{key: "exec.listen", check: answers(listen, "Permission denied")},
+		{key: "exec.listen true", extra: "tools: {exec: {listen: true}}", check: answers(listen, "exit_code: 0")},
 		{key: "exec", check: answers("echo 你好; pwd; exit 3", "exit_code: 3", "你好", "workspace")},
 		{key: "exec.enabled", extra: "tools: {exec: {enabled: false}}", check: offers("exec", "current_time")},
 		{key: "exec.timeout", extra: "tools: {exec: {timeout: 10s}}", check: answers("echo begun; sleep 60", "stopped after 10s", "begun")},

@@ -60,7 +60,7 @@ func (e Editor) EditFile() tools.Tool {
 		text, err := e.edit(in)
 		// A diff shows lines around the change, a failure those that are alike.
 		return tools.Result{Text: text, Untrusted: foreign(e.Fence.Name(in.Path)) && !isKind(err, tools.NotFound)}, err
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showEdit))
 }
 
 func (e Editor) edit(in editIn) (string, error) {

@@ -34,7 +34,7 @@ func (e Editor) DeleteFile() tools.Tool {
 	return tools.New(spec, func(_ context.Context, _ tools.Scope, in pathIn) (tools.Result, error) {
 		text, err := e.remove(in.Path)
 		return tools.Result{Text: text}, err
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showDelete))
 }
 
 func (e Editor) remove(name string) (string, error) {
@@ -85,7 +85,7 @@ func (e Editor) MoveFile() tools.Tool {
 			return nil
 		}
 		return []string{e.Fence.Name(in.From), e.Fence.Name(in.To)}
-	}))
+	}), tools.WithShow(e.showMove))
 }
 
 // fileInfo is the answer of get_file_info.

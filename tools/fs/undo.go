@@ -30,7 +30,7 @@ func (e Editor) UndoEdit() tools.Tool {
 	return tools.New(spec, func(_ context.Context, _ tools.Scope, in undoIn) (tools.Result, error) {
 		text, err := e.undo(in)
 		return tools.Result{Text: text}, err
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showUndo))
 }
 
 func (e Editor) undo(in undoIn) (string, error) {

@@ -48,7 +48,7 @@ func (e Editor) WriteFile() tools.Tool {
 			did = "overwritten"
 		}
 		return tools.Result{Text: fmt.Sprintf("%s %s: %d bytes, %d lines%s", did, fence.Shown(e.Fence.Name(in.Path)), len(text), countLines(text), note)}, nil
-	}, tools.WithSubject(e.Fence.Name))
+	}, tools.WithSubject(e.Fence.Name), tools.WithShow(e.showWrite))
 }
 
 // text is what goes into the file.

@@ -75,11 +75,11 @@ type Deps struct {
 	Proxy *egress.Proxy
 	// Progress is told what a long command does, one line at a time.
 	Progress func(tools.Scope, string)
-	// ProgressEvery is how often; 0 is 10 s.
+	// ProgressEvery is how often; 0 is 5 s.
 	ProgressEvery time.Duration
 }
 
-const progressEvery = 10 * time.Second
+const progressEvery = 5 * time.Second
 
 // Shell runs commands. Safe for concurrent use.
 type Shell struct {
@@ -174,7 +174,7 @@ func (s *Shell) Tool() tools.Tool {
 		Main: "command", Timeout: -1, MaxChars: s.cfg.Limits.MaxOutput,
 		Aliases: map[string]string{"cmd": "command", "cwd": "working_dir", "workdir": "working_dir"},
 	}
-	return tools.New(spec, s.call, tools.WithJudge(func(args json.RawMessage) error {
+	return tools.New(spec, s.call, tools.WithShow(s.show), tools.WithJudge(func(args json.RawMessage) error {
 		var in execIn
 		if err := json.Unmarshal(args, &in); err != nil {
 			return nil // Call says it
