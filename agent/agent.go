@@ -144,6 +144,9 @@ type Kit struct {
 	Busy          Busy
 	Debounce      time.Duration
 	HistoryTokens int
+	// Hosts are those of the configuration: an answer may lead to them whatever
+	// its turn has read.
+	Hosts []string
 	// Buttons makes what tools offer to press under an answer; nil = nothing is
 	// offered.
 	Buttons func(ctx context.Context, sc tools.Scope, b tools.Buttons) ([][]chat.Button, error)

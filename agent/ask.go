@@ -13,6 +13,7 @@ import (
 	"magpie/agent/model"
 	"magpie/agent/session"
 	"magpie/chat"
+	"magpie/internal/links"
 )
 
 // fit is how far the conversation had to be made smaller for the model.
@@ -217,8 +218,15 @@ func (t *turn) onText(soFar string) {
 		p.told = now
 	}
 	p.mu.Unlock()
-	if tell && !t.loop.answered {
-		t.event(chat.TurnDelta, soFar)
+	if !tell || t.loop.answered {
+		return
+	}
+	ev := t.news(chat.TurnDelta, soFar)
+	if ev.Sources = t.loop.sources; t.tainted() {
+		ev.Text = t.guard(links.Finished(soFar))
+	}
+	if !blank(ev.Text) {
+		t.h.a.ports.Event(ev)
 	}
 }
 

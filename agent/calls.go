@@ -127,6 +127,9 @@ func (t *turn) runTool(ctx context.Context, w *caller, c llm.Call) (out callOutc
 	}()
 	sc := t.env.scope
 	sc.CallID, sc.Caller, sc.Heard = t.id+":"+w.id, w, t.heard()
+	if t.tainted() {
+		sc.Guard, sc.Leaks = t.guard, t.leaks
+	}
 	res := t.env.kit.Tools.Run(ctx, sc, c.Name, c.Args)
 	if res.Untrusted && res.Sources == nil {
 		res.Sources = []chat.Source{{Kind: chat.SourceUnknown, Name: c.Name, At: t.h.a.opt.Now()}}

@@ -27,7 +27,7 @@ func (t *turn) say(m llm.Message) {
 // send adds a message to what the record sends.
 func (t *turn) send(text string) {
 	first, last := t.first(), &t.inputs[len(t.inputs)-1]
-	out := chat.Outbound{Text: text, Turn: t.id, Unasked: first.Origin != chat.FromPerson, Sources: t.loop.sources}
+	out := chat.Outbound{Text: t.guard(text), Turn: t.id, Unasked: first.Origin != chat.FromPerson, Sources: t.loop.sources}
 	if first.Origin == chat.FromCron {
 		out.Slot = &chat.Slot{ID: first.ID, Err: t.loop.failed}
 	}

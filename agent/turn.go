@@ -50,8 +50,14 @@ type loop struct {
 	again    bool          // an empty reply was asked again
 	buttons  tools.Buttons
 	fit      fit
-	partial  partial
+	talk
 	trouble
+}
+
+// talk is what the turn says, and what it may.
+type talk struct {
+	partial partial
+	sight   sight
 }
 
 // trouble is what went wrong so far.

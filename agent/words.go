@@ -2,7 +2,9 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 
+	"magpie/agent/egress"
 	"magpie/agent/settings"
 	"magpie/chat"
 )
@@ -90,4 +92,18 @@ func (w words) report(task string) string {
 
 func (w words) commandFailed() string {
 	return w.of("This command could not be carried out just now; the reason is in the log.", "命令暂时无法执行，原因已记入日志。")
+}
+
+// leaves says what an address would carry away.
+func (w words) leaves(l egress.Leak) string {
+	piece := "`" + cleanTo(strings.ReplaceAll(l.Piece, "`", "'"), 4*maxName) + "`"
+	switch l.Of {
+	case "":
+		return w.of("The address is too long to be looked through; it begins with "+piece+".", "地址太长，无法检查；它的开头是 "+piece+"。")
+	case egress.Conversation:
+		return w.of("The address would carry away a piece of our conversation: "+piece+".", "这个地址会带走我们对话的一部分："+piece+"。")
+	case egress.Notes:
+		return w.of("The address would carry away a piece of my notes: "+piece+".", "这个地址会带走我笔记的一部分："+piece+"。")
+	}
+	return w.of("The address would carry away a piece of what `"+cleanTo(l.Of, maxName)+"` has returned: "+piece+".", "这个地址会带走 `"+cleanTo(l.Of, maxName)+"` 返回内容的一部分："+piece+"。")
 }

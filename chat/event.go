@@ -34,6 +34,8 @@ type Event struct {
 	Tool *ToolEvent `json:"tool,omitempty"`
 	// Took is how long the turn took (turn.ended).
 	Took time.Duration `json:"took,omitempty"`
+	// Sources are as those of Outbound, of the text of a turn.delta.
+	Sources []Source `json:"sources,omitempty"`
 	// Quiet: nobody waits for this turn, and it may end without a word, so its
 	// chat shows no sign of it before its answer.
 	Quiet bool `json:"quiet,omitempty"`

@@ -7,9 +7,13 @@ import (
 
 // risky says whether a call could carry out of the chat what a text from
 // outside wishes, or leave it where it is obeyed later: it runs commands, acts
-// on others than the current chat, or changes a file that programs or later
-// turns take for orders.
+// on others than the current chat, changes a file that programs or later turns
+// take for orders, or fetches an address that holds a piece of what the turn
+// knows.
 func (e *Executor) risky(c *call, m *matter) bool {
+	if c.scope.Leaves = c.leaves(); c.scope.Leaves != "" {
+		return true
+	}
 	spec := c.entry.spec
 	s, ok := as[Stayer](c.entry.tool)
 	if ok && !s.Stays(c.scope, c.args) {

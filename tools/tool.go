@@ -96,6 +96,21 @@ type Heard struct {
 	// Sources are where the text from outside came from that the turn has before
 	// it; none: it has read nothing of others.
 	Sources []chat.Source
+	// Guard breaks the links of a text for people that nobody vouches for, and
+	// Leaks says what an address would carry away, "" for nothing, in the
+	// language of the chat. nil: the turn has read nothing of others.
+	Guard func(markdown string) string
+	Leaks func(address string) string
+	// Leaves is what the call that is asked about would carry away, of Leaks.
+	Leaves string
+}
+
+// Guarded is text that a call is to show to people, with Guard.
+func (h Heard) Guarded(text string) string {
+	if h.Guard == nil || text == "" {
+		return text
+	}
+	return h.Guard(text)
 }
 
 // Tainted says whether the turn has text from outside before it.

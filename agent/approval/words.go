@@ -60,6 +60,9 @@ func (d *Desk) question(r Request, sc tools.Scope, q *tools.Question) (text stri
 	if q.Again {
 		notes += pick(r.Lang, "\nWhat it would do has changed since it was allowed, so I ask again.", "\n获准之后要执行的内容有变化，所以再次征求同意。")
 	}
+	if sc.Leaves != "" {
+		notes += "\n" + sc.Leaves
+	}
 	if sc.Depth > 0 {
 		notes += pick(r.Lang, "\nA background task wants it.", "\n这是后台任务的请求。")
 	}

@@ -80,7 +80,7 @@ func (d *Discord) Send(ctx context.Context, msg chat.Outbound) (chat.MessageRef,
 
 func (d *Discord) envelope(msg chat.Outbound) create {
 	c := create{
-		Content: d.mentioning(msg, msg.Text), Mentions: called(msg), Components: components(msg.Buttons), EnforceUnique: true, Flags: d.flags(),
+		Content: d.mentioning(msg, msg.Text), Mentions: called(msg), Components: components(msg.Buttons), EnforceUnique: true, Flags: d.flags(msg),
 	}
 	if msg.ReplyTo != "" {
 		gone := false // a quoted message that was deleted is no reason not to answer
@@ -100,7 +100,7 @@ func called(msg chat.Outbound) *discordgo.MessageAllowedMentions {
 
 // mentioning renders a text of a message behind whom that is for.
 func (d *Discord) mentioning(msg chat.Outbound, text string) string {
-	text = d.render(text)
+	text = d.render(msg, text)
 	if id, _ := channels.Mentioned(msg); id != "" {
 		return "<@" + id + "> " + text
 	}
@@ -110,15 +110,21 @@ func (d *Discord) mentioning(msg chat.Outbound, text string) string {
 // render writes a text for Discord. Links have no previews unless they are
 // wanted: a text that came into an answer from outside must not make Discord
 // fetch an address.
-func (d *Discord) render(text string) string {
-	if d.cfg.LinkPreviews {
+func (d *Discord) render(msg chat.Outbound, text string) string {
+	if d.previews(msg) {
 		return render.DiscordPreviews(text)
 	}
 	return render.Discord(text)
 }
 
-func (d *Discord) flags() discordgo.MessageFlags {
-	if d.cfg.LinkPreviews {
+// previews reports whether a message may have previews: one whose writer has read
+// text from outside has none.
+func (d *Discord) previews(msg chat.Outbound) bool {
+	return d.cfg.LinkPreviews && len(msg.Sources) == 0
+}
+
+func (d *Discord) flags(msg chat.Outbound) discordgo.MessageFlags {
+	if d.previews(msg) {
 		return 0
 	}
 	return discordgo.MessageFlagsSuppressEmbeds
@@ -173,13 +179,13 @@ func (d *Discord) create(ctx context.Context, at string, c create, files []*file
 
 // Edit replaces the text and buttons of a message.
 func (d *Discord) Edit(ctx context.Context, ref chat.MessageRef, msg chat.Outbound) error {
-	content, buttons, flags := d.render(msg.Text), components(msg.Buttons), d.flags()
+	content, buttons, flags := d.render(msg, msg.Text), components(msg.Buttons), d.flags(msg)
 	if buttons == nil {
 		buttons = []discordgo.MessageComponent{}
 	}
 	err := d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &buttons, Flags: &flags})
 	if len(msg.Buttons) > 0 && badField(err, "components") {
-		content = d.render(written(msg))
+		content = d.render(msg, written(msg))
 		err = d.change(ctx, ref.Chat, ref.ID, edit{Content: &content, Components: &[]discordgo.MessageComponent{}, Flags: &flags})
 	}
 	return err

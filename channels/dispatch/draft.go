@@ -34,8 +34,7 @@ type draft struct {
 	brief time.Time       // when shown was shown as a draft that is no message; zero: it was not
 	ref   chat.MessageRef // ID "": not sent, as far as is known
 	doubt time.Time       // when a try began that may have sent it; zero: none
-	shown string
-	known bool // shown is what the chat shows
+	display
 	worth
 	table tableState
 	tempo tempo
@@ -48,6 +47,13 @@ type tableState struct {
 	// left: the message is to be taken away, and is not to be used for the
 	// answer. It may become true while the draft's turn is in a call.
 	left atomic.Bool
+}
+
+// display is what the chat is shown.
+type display struct {
+	shown   string
+	known   bool          // shown is what the chat shows
+	sources []chat.Source // Outbound.Sources of what it will show
 }
 
 // worth is what a draft is worth.
@@ -163,7 +169,7 @@ func (b *draft) edit(ctx context.Context, msg chat.Outbound) error {
 func (b *draft) message(text string) chat.Outbound {
 	return chat.Outbound{
 		Meta: chat.Meta{V: chat.Version, ID: "draft:" + b.turn, Trace: b.trace, At: time.Now().UTC(), Addr: b.addr},
-		Text: text, Turn: b.turn, Draft: true,
+		Text: text, Turn: b.turn, Draft: true, Sources: b.sources,
 	}
 }
 

@@ -98,6 +98,7 @@ type turn struct {
 type turnState struct {
 	mu    sync.Mutex
 	text  string
+	from  []chat.Source // Event.Sources of it
 	ended bool
 	waits bool // for a person: no sign of work
 	over  bool // run is about to end and touches draft no more
@@ -118,7 +119,7 @@ func (t *turn) update(ev chat.Event) {
 	t.mu.Lock()
 	switch ev.Kind {
 	case chat.TurnDelta:
-		t.text = ev.Text
+		t.text, t.from = ev.Text, ev.Sources
 	case chat.TurnEnded:
 		t.ended = true
 	case chat.TurnWaits, chat.TurnGoesOn:
@@ -136,6 +137,12 @@ func (t *turn) waiting() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waits
+}
+
+func (t *turn) sources() []chat.Source {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.from
 }
 
 func (t *turn) run(ctx context.Context) {
@@ -189,7 +196,7 @@ func (t *turn) show(ctx context.Context, next *time.Timer) (again bool) {
 	ctx, end := t.courtesy(ctx, draftGrace)
 	defer end()
 	rests := !t.draft.brief.IsZero() && t.waiting() // a question stands below it, or has taken its place
-	t.draft.working = t.working()
+	t.draft.sources, t.draft.working = t.sources(), t.working()
 	if text, _ := t.state(); !rests && t.draft.show(ctx, text) {
 		next.Reset(t.draft.pause())
 		return true

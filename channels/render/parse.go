@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,8 +16,9 @@ import (
 var markdown = newParsers()
 
 type parsers struct {
-	full   parser.Parser
-	blocks parser.Parser // for crowded texts: no marks inside paragraphs
+	full    parser.Parser
+	blocks  parser.Parser // for crowded texts: no marks inside paragraphs
+	guarded parser.Parser // full, with the places of links, and without those that are only text
 }
 
 func newParsers() parsers {
@@ -26,23 +28,33 @@ func newParsers() parsers {
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	}
-	inline := parser.WithInlineParsers(
+	marks := parser.WithInlineParsers(
 		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(parser.NewLinkParser(), 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
 		util.Prioritized(parser.NewRawHTMLParser(), 400),
 		util.Prioritized(delimiters{chars: "*_", node: emphasis}, 500),
 		// Two tildes, not GFM's one or two: "3~5天，7~8天" is about days.
 		util.Prioritized(delimiters{chars: "~", least: 2, most: 2, node: strikethrough}, 500),
 		util.Prioritized(delimiters{chars: "|", least: 2, most: 2, node: spoilerNode}, 500),
+	)
+	plain := parser.WithInlineParsers(
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
 		util.Prioritized(extension.NewLinkifyParser(), 999),
 	)
-	return parsers{full: parser.NewParser(append(blocks, inline)...), blocks: parser.NewParser(blocks...)}
+	guarded := parser.WithInlineParsers(
+		util.Prioritized(placed{parser.NewLinkParser()}, 200),
+		util.Prioritized(placed{parser.NewAutoLinkParser()}, 300),
+	)
+	with := func(more ...parser.Option) parser.Parser { return parser.NewParser(slices.Concat(blocks, more)...) }
+	return parsers{full: with(marks, plain), blocks: with(), guarded: with(marks, guarded)}
 }
 
 func parse(src []byte) ast.Node {
-	p := markdown.full
+	return parseWith(markdown.full, src)
+}
+
+func parseWith(p parser.Parser, src []byte) ast.Node {
 	if crowded(src) {
 		p = markdown.blocks
 	}

@@ -67,14 +67,20 @@ func TestDraftIDs(t *testing.T) {
 }
 
 // An address in an answer is not fetched by Telegram unless the operator wants
-// previews; neither when the answer is edited, nor in plain text.
+// previews; neither when the answer is edited, nor in plain text. What a turn
+// says that has read text from outside has none in any case.
 func TestLinkPreviews(t *testing.T) {
-	for _, on := range []bool{false, true} {
+	page := []chat.Source{{Kind: chat.SourcePage}}
+	for _, c := range []struct {
+		on      bool
+		sources []chat.Source
+	}{{false, nil}, {true, nil}, {true, page}, {false, page}} {
+		on := c.on && c.sources == nil
 		w := newWorld(t, nil)
-		tg := w.channel(t, channels.Deps{}, func(c *Config) { c.LinkPreviews = on })
+		tg := w.channel(t, channels.Deps{}, func(conf *Config) { conf.LinkPreviews = c.on })
 		ctx := channeltest.Bounded(t)
 		send := func(text string) chat.MessageRef {
-			ref, err := tg.Send(ctx, chat.Outbound{Meta: chat.Meta{ID: text, Addr: at(ann)}, Text: text})
+			ref, err := tg.Send(ctx, chat.Outbound{Meta: chat.Meta{ID: text, Addr: at(ann)}, Text: text, Sources: c.sources})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +90,7 @@ func TestLinkPreviews(t *testing.T) {
 		send("or [here](https://evil.example/2)")
 		w.Fail(fake.Fault{Formatted: true, Code: 400, Text: "Bad Request: can't parse entities: x"})
 		send("plain https://evil.example/3")
-		if err := tg.Edit(ctx, ref, chat.Outbound{Text: "now https://evil.example/4"}); err != nil {
+		if err := tg.Edit(ctx, ref, chat.Outbound{Text: "now https://evil.example/4", Sources: c.sources}); err != nil {
 			t.Fatal(err)
 		}
 		if err := tg.Draft(ctx, at(ann), "turn", "writing https://evil.example/5"); err != nil {

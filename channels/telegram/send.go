@@ -158,7 +158,7 @@ func envelope(a chat.Address, msg chat.Outbound) (tgbotapi.Params, error) {
 // take that. A call without an answer is never repeated here.
 func (t *Telegram) postText(ctx context.Context, method string, p tgbotapi.Params, msg chat.Outbound) (json.RawMessage, error) {
 	p["text"], p["parse_mode"] = mentioning(msg, render.TelegramHTML(msg.Text)), tgbotapi.ModeHTML
-	if method != draftMethod && !t.cfg.LinkPreviews {
+	if method != draftMethod && (len(msg.Sources) > 0 || !t.cfg.LinkPreviews) {
 		p["link_preview_options"] = noPreview
 	}
 	raw, err := t.post(ctx, method, p)
@@ -184,6 +184,7 @@ func mentioning(msg chat.Outbound, text string) string {
 
 // noPreview: an address that somebody has smuggled into an answer would be
 // fetched by Telegram without a click, and with it what stands in the address.
+// What was written after reading text from outside has none in any case.
 // While a reply is streamed previews come and go besides
 // (https://core.telegram.org/bots/api#linkpreviewoptions, read November 2026).
 const noPreview = `{"is_disabled":true}`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,10 +108,27 @@ func (b *brain) kit(cfg *config.Config, t *toolbox) agent.Kit {
 		Busy:          agent.Busy(cfg.Agent.Busy),
 		Debounce:      cfg.Agent.Debounce,
 		HistoryTokens: cfg.Agent.HistoryTokens,
+		Hosts:         namedHosts(cfg),
 		Buttons:       t.offered,
 		Reply:         t.answered,
 		Waiting:       t.desk.Waiting,
 	}
+}
+
+// namedHosts are the hosts that the configuration names for people to go to: the
+// bot's own, those of the MCP servers, and what commands may reach.
+func namedHosts(cfg *config.Config) []string {
+	all := slices.Clone(cfg.Tools.Exec.Hosts)
+	addresses := []string{cfg.Web.PublicURL}
+	for _, s := range cfg.Tools.MCPServers {
+		addresses = append(addresses, s.URL)
+	}
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			all = append(all, u.Host)
+		}
+	}
+	return all
 }
 
 func (p *program) agentOptions() *agent.Options {

@@ -15,7 +15,7 @@ func platform(name string) row {
 // table says who may import whom. Adding a channel is one line here and, when
 // it has an SDK, one in owners.
 func table() []row {
-	all := alone("channels/lanes", "channels/render", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/fold", "internal/front", "internal/kv", "internal/lineedit", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
+	all := alone("channels/lanes", "internal/archtest", "internal/backup", "internal/dockertest", "internal/fakes/driver", "internal/fold", "internal/front", "internal/kv", "internal/lineedit", "internal/links", "internal/near", "internal/need", "internal/paste", "internal/portlock", "internal/rights")
 	all = append(all, channelRows()...)
 	all = append(all, agentRows()...)
 	return append(all, programRows()...)
@@ -33,6 +33,7 @@ func channelRows() []row {
 
 		{"channels", []string{"chat", "internal/kv"}},
 		{"channels/rest", []string{"chat", "channels", "internal/proxy"}},
+		{"channels/render", []string{"internal/links"}},
 		{"channels/dispatch", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/access", []string{"chat", "channels", "channels/render", "media", "internal/kv"}},
 		{"channels/room", []string{"chat", "internal/kv"}},
@@ -55,6 +56,8 @@ func agentRows() []row {
 		{"agent/llm/llmtest", []string{"chat", "agent/llm", "agent/llm/...", "internal/fakes/..."}},
 		{"agent/session", []string{"chat", "agent/llm", "internal/kv"}},
 		{"agent/memory", []string{"chat", "internal/fold", "internal/kv"}},
+		{"agent", []string{"chat", "agent/...", "channels/render", "tools", "internal/kv", "internal/links", "internal/near"}}, // what it writes is CommonMark
+		{"agent/egress", []string{"internal/links"}},
 		{"agent/...", []string{"chat", "agent/...", "tools", "internal/kv", "internal/near", "cron/when"}},
 		{"subagent", []string{"chat", "agent/...", "tools"}},
 

@@ -63,7 +63,7 @@ func (t Tools) write() tools.Tool {
 
 func (t Tools) add(ctx context.Context, sc tools.Scope, content string) (tools.Result, error) {
 	source := cmp.Or(sc.Sender.Name, sc.Sender.ID, "unknown")
-	e, err := t.Store.Add(ctx, owner(sc), source, content, sc.Sources...)
+	e, err := t.Store.Add(ctx, owner(sc), source, sc.Guarded(content), sc.Sources...)
 	switch {
 	case errors.Is(err, memory.ErrEmpty):
 		return tools.Result{}, tools.Errorf(tools.InvalidArgs, "content is empty; want one fact in one line")

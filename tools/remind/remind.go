@@ -124,6 +124,9 @@ type asking struct {
 }
 
 func (k keeper) call(ctx context.Context, sc tools.Scope, in cronIn) (tools.Result, error) {
+	for _, text := range []*string{&in.Message, &in.Name, &in.Schedule} { // what it will say is said now
+		*text = sc.Guarded(*text)
+	}
 	who, err := k.who(ctx, sc, in)
 	if err != nil {
 		return tools.Result{}, err

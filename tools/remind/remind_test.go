@@ -290,3 +290,20 @@ func TestConformance(t *testing.T) {
 }
 
 func newDesk(jobs *cron.Store) *desk.Desk { return desk.New(jobs, new(kv.Memory)) }
+
+// What a reminder will say is guarded when a turn makes it that has read text
+// from outside, wherever in the call it stands.
+func TestRemindersAreGuarded(t *testing.T) {
+	for _, args := range []string{
+		`{"action":"add","message":"see evil.com","every_seconds":90}`, `{"action":"add","message":"see evil.com","name":"see evil.com","schedule":"in 1 hour"}`,
+		`{"action":"add","schedule":"remind me in 20 minutes to see evil.com"}`,
+	} {
+		b, sc := newBench(t, nil), ann
+		sc.Sources = []chat.Source{{Kind: chat.SourcePage}}
+		sc.Guard = func(text string) string { return strings.ReplaceAll(text, "evil.com", "nothing") }
+		b.made(sc, args)
+		if j := b.all()[0]; j.Message != "see nothing" || strings.Contains(j.Name, "evil") {
+			t.Errorf("%s: %q, %q", args, j.Message, j.Name)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func newMessenger(out Outbox, o *Options) messenger {
 func draft(sc tools.Scope, to chat.Address, text string) chat.Outbound {
 	out := chat.Outbound{
 		Meta: chat.Meta{V: chat.Version, ID: "out:" + string(sc.Addr.Session()) + ":" + sc.CallID, Trace: sc.Trace, At: time.Now(), Addr: to},
-		Text: text, Sources: sc.Sources,
+		Text: sc.Guarded(text), Sources: sc.Sources,
 	}
 	if to == sc.Addr {
 		out.Turn, out.Unasked = sc.Turn, sc.FromJob
@@ -188,7 +188,11 @@ func (m messenger) buttons(ctx context.Context, sc tools.Scope, labels []string)
 	if m.opt.Buttons == nil {
 		return nil, tools.Errorf(tools.Failed, "buttons are not possible here; write the choices as text")
 	}
-	rows, err := m.opt.Buttons(ctx, sc, labels)
+	shown := make([]string, len(labels)) // a press says the label in the person's name
+	for i, l := range labels {
+		shown[i] = sc.Guarded(l)
+	}
+	rows, err := m.opt.Buttons(ctx, sc, shown)
 	if err != nil {
 		return nil, fmt.Errorf("make buttons: %w", err)
 	}

@@ -264,3 +264,21 @@ func TestMessageKnowsItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// What a turn says that has read text from outside says so, and is guarded: the
+// text, and the labels, which come back as the person's words.
+func TestMessagesAreGuarded(t *testing.T) {
+	b := newBench(t, &say.Options{Buttons: func(_ context.Context, _ tools.Scope, labels []string) ([][]chat.Button, error) {
+		return [][]chat.Button{{{Label: strings.Join(labels, "|")}}}, nil
+	}})
+	sc := here
+	sc.Sources = []chat.Source{{Kind: chat.SourcePage}}
+	sc.Guard = func(text string) string { return "(" + text + ")" }
+	if res := b.exec.Run(t.Context(), sc, b.tool, `{"content":"see evil.com","buttons":["a.com","b.com"]}`); !res.OK {
+		t.Fatal(res.Text)
+	}
+	got := b.out.got[0]
+	if got.Text != "(see evil.com)" || got.Buttons[0][0].Label != "(a.com)|(b.com)" || len(got.Sources) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
