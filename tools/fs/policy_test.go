@@ -96,11 +96,28 @@ func TestPathRulesJudgeEveryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []struct{ tool, args string }{
-		{"read_file", `{"path":"private/x.txt"}`}, {"read_file", `{"path":"./private//x.txt"}`}, {"read_file", `{"path":"pub/../private/x.txt"}`}, {"read_file", `{"path":"way/x.txt"}`}, {"read_file", `{"path":"wayway/x.txt"}`},
-		{"read_file", `{"path":"pub/up"}`}, {"read_file", `{"path":"pub/twin.txt"}`}, {"read_file", `{"path":"` + r.dir + `/private/x.txt"}`}, {"read_file", `{"path":"private"}`},
-		{"list_dir", `{"path":"private"}`}, {"list_dir", `{"path":"way"}`}, {"list_files", `{"path":"wayway"}`}, {"file_search", `{"path":"way","pattern":"*"}`},
-		{"get_file_info", `{"path":"way/x.txt"}`}, {"write_file", `{"path":"way/new.txt","content":"x"}`}, {"edit_file", `{"path":"pub/up","old_text":"the","new_text":"a"}`}, {"delete_file", `{"path":"pub/twin.txt"}`},
-		{"undo_edit", `{"path":"way/x.txt"}`}, {"move_file", `{"from":"pub/a.txt","to":"private/a.txt"}`}, {"move_file", `{"from":"pub/a.txt","to":"way/a.txt"}`}, {"move_file", `{"from":"private","to":"mine"}`}, {"move_file", `{"from":"pub","to":"mine"}`},
+		{"read_file", `{"path":"private/x.txt"}`},
+		{"read_file", `{"path":"./private//x.txt"}`},
+		{"read_file", `{"path":"pub/../private/x.txt"}`},
+		{"read_file", `{"path":"way/x.txt"}`},
+		{"read_file", `{"path":"wayway/x.txt"}`},
+		{"read_file", `{"path":"pub/up"}`},
+		{"read_file", `{"path":"pub/twin.txt"}`},
+		{"read_file", `{"path":"` + r.dir + `/private/x.txt"}`},
+		{"read_file", `{"path":"private"}`},
+		{"list_dir", `{"path":"private"}`},
+		{"list_dir", `{"path":"way"}`},
+		{"list_files", `{"path":"wayway"}`},
+		{"file_search", `{"path":"way","pattern":"*"}`},
+		{"get_file_info", `{"path":"way/x.txt"}`},
+		{"write_file", `{"path":"way/new.txt","content":"x"}`},
+		{"edit_file", `{"path":"pub/up","old_text":"the","new_text":"a"}`},
+		{"delete_file", `{"path":"pub/twin.txt"}`},
+		{"undo_edit", `{"path":"way/x.txt"}`},
+		{"move_file", `{"from":"pub/a.txt","to":"private/a.txt"}`},
+		{"move_file", `{"from":"pub/a.txt","to":"way/a.txt"}`},
+		{"move_file", `{"from":"private","to":"mine"}`},
+		{"move_file", `{"from":"pub","to":"mine"}`},
 		{"move_file", `{"from":"pub/deep","to":"mine"}`},
 	} {
 		if res := r.call(k.tool, k.args); res.Err != tools.Permission || strings.Contains(res.Text, "secret") {
@@ -108,9 +125,14 @@ func TestPathRulesJudgeEveryFile(t *testing.T) {
 		}
 	}
 	for _, k := range []struct{ tool, args, left string }{
-		{"list_dir", `{"path":".","recursive":true}`, "entries are left out"}, {"list_dir", `{"path":"."}`, "entries are left out"}, {"list_files", `{"path":".","recursive":true}`, "entries are left out"},
-		{"list_dir", `{"path":".","pattern":"**/*.txt"}`, "entries are left out"}, {"file_search", `{"pattern":"*"}`, "entries are left out"}, {"file_search", `{"content":"the secret"}`, "entries are left out"},
-		{"file_search", `{"path":"pub","pattern":"**"}`, "entries are left out"}, {"read_file", `{"path":"."}`, "entries are left out"},
+		{"list_dir", `{"path":".","recursive":true}`, "entries are left out"},
+		{"list_dir", `{"path":"."}`, "entries are left out"},
+		{"list_files", `{"path":".","recursive":true}`, "entries are left out"},
+		{"list_dir", `{"path":".","pattern":"**/*.txt"}`, "entries are left out"},
+		{"file_search", `{"pattern":"*"}`, "entries are left out"},
+		{"file_search", `{"content":"the secret"}`, "entries are left out"},
+		{"file_search", `{"path":"pub","pattern":"**"}`, "entries are left out"},
+		{"read_file", `{"path":"."}`, "entries are left out"},
 	} {
 		res := r.call(k.tool, k.args)
 		for _, word := range []string{"private/", "x.txt", "y.txt", "z.txt", "way", "twin", "up ", "secret below", "secret too"} {
