@@ -2,19 +2,18 @@ package proxy
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/proxy"
 )
 
 // tunnelTime bounds the way to a server by a proxy.
@@ -24,9 +23,15 @@ const tunnelTime = 30 * time.Second
 func Tunnel(ctx context.Context, by *url.URL, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, tunnelTime)
 	defer cancel()
-	port, known := by.Port(), map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}
+	if strings.HasPrefix(by.Scheme, "socks5") {
+		return socks(ctx, by, address)
+	}
+	port := by.Port()
 	if port == "" {
-		port = cmp.Or(known[by.Scheme], "80")
+		port = map[string]string{"https": "443"}[by.Scheme]
+	}
+	if port == "" {
+		port = "80"
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(by.Hostname(), port))
 	if err != nil {
@@ -36,11 +41,7 @@ func Tunnel(ctx context.Context, by *url.URL, address string) (net.Conn, error) 
 		conn = tls.Client(conn, &tls.Config{ServerName: by.Hostname()})
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	if strings.HasPrefix(by.Scheme, "socks5") {
-		err = socks(conn, by.User, address)
-	} else {
-		err = ask(conn, by, address)
-	}
+	err = ask(conn, by, address)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -51,52 +52,21 @@ func Tunnel(ctx context.Context, by *url.URL, address string) (net.Conn, error) 
 	return conn, nil
 }
 
-// socks asks for the tunnel as RFC 1928 and 1929 have it.
-func socks(conn net.Conn, user *url.Userinfo, address string) error {
-	host, text, err := net.SplitHostPort(address)
+func socks(ctx context.Context, by *url.URL, address string) (net.Conn, error) {
+	var auth *proxy.Auth
+	if by.User != nil {
+		password, _ := by.User.Password()
+		auth = &proxy.Auth{User: by.User.Username(), Password: password}
+	}
+	host := by.Host
+	if by.Port() == "" {
+		host = net.JoinHostPort(by.Hostname(), "1080")
+	}
+	d, err := proxy.SOCKS5("tcp", host, auth, new(net.Dialer))
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("use the proxy: %w", err)
 	}
-	port, err := strconv.ParseUint(text, 10, 16)
-	const most = 255
-	password, _ := user.Password()
-	if name := user.Username(); err != nil || max(len(host), len(name), len(password)) > most {
-		return errors.New("the proxy cannot be told this address")
-	}
-	hear := func(n int) []byte {
-		got := make([]byte, n)
-		if err == nil {
-			_, err = io.ReadFull(conn, got)
-		}
-		return got
-	}
-	tell := func(b ...byte) {
-		if err == nil {
-			_, err = conn.Write(b)
-		}
-	}
-	const version, none, byPassword, connect, name = 5, 0, 2, 1, 3
-	tell(version, 2, none, byPassword)
-	if hear(2)[1] == byPassword {
-		tell(append(append([]byte{1, byte(len(user.Username()))}, user.Username()...), append([]byte{byte(len(password))}, password...)...)...)
-		if hear(2)[1] != 0 {
-			return errors.New("the proxy does not let the bot through: give its user and password")
-		}
-	}
-	tell(append(append([]byte{version, connect, 0, name, byte(len(host))}, host...), byte(port>>8), byte(port))...)
-	answer := hear(4)
-	switch answer[3] {
-	case name:
-		hear(int(hear(1)[0]) + 2)
-	case 4: // IPv6
-		hear(net.IPv6len + 2)
-	default:
-		hear(net.IPv4len + 2)
-	}
-	if err == nil && (answer[0] != version || answer[1] != 0) {
-		err = fmt.Errorf("the proxy does not connect (SOCKS reply %d)", answer[1])
-	}
-	return err
+	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", address)
 }
 
 // ask asks for the tunnel. Nothing behind the answer is read: it is the server's.
