@@ -52,7 +52,7 @@ func examineSandbox(ctx context.Context, cfg *config.Config) (string, error) {
 	if limit, ok := memoryLimit(); ok && limit < trialMemory { // the trial is two more processes
 		return "", &unseen{fmt.Sprintf("not tried in a memory limit of %s, beside the bot: see \"sandbox of commands\" in its log", bytesText(uint64(limit)))}
 	}
-	f, err := openFence(cfg)
+	f, err := openFence(cfg, fenceOptions(cfg))
 	if err != nil {
 		return "", &advised{err, "correct workspace or tools.allowed_paths"}
 	}

@@ -106,7 +106,7 @@ func probe(dir string) error {
 
 // kept are the names below data_dir that the bot itself makes. What else a
 // person puts there need not be the bot's.
-var kept = []string{"web.token", "web.key", "running.json", "audit_logs", "undo", "bus"}
+var kept = []string{"web.token", "web.key", "running.json", "audit_logs", "undo", "origin.jsonl", "bus"}
 
 // maxLooks bounds how many entries are looked at: a start must not wait for it.
 const maxLooks = 5000

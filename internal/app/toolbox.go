@@ -146,7 +146,7 @@ func (t *toolbox) equip(cfg *config.Config) (*outfit, error) {
 	if t.wear.latest != nil && reflect.DeepEqual(t.fenceOptions(cfg), t.fenceOptions(t.wear.latest.cfg)) {
 		o.fence = t.wear.latest.fence
 	} else {
-		if o.fence, err = fence.New(cfg.Workspace, t.fenceOptions(cfg)); err != nil {
+		if o.fence, err = openFence(cfg, t.fenceOptions(cfg)); err != nil {
 			return nil, err
 		}
 		t.wear.origin.Move(o.fence.Folders())
@@ -190,11 +190,11 @@ func (t *toolbox) register(o *outfit) (err error) {
 	})
 }
 
-func openFence(cfg *config.Config) (*fence.Fence, error) {
+func openFence(cfg *config.Config, o *fence.Options) (*fence.Fence, error) {
 	if err := CheckFolders(cfg); err != nil {
 		return nil, err
 	}
-	return fence.New(cfg.Workspace, fenceOptions(cfg))
+	return fence.New(cfg.Workspace, o)
 }
 
 // fenceOptions are those of the program that runs, which knows where files come
