@@ -69,11 +69,11 @@ func TestFiveApprovals(t *testing.T) {
 					}
 					p.say(chats[p], "/approve "+id[1])
 				}
-				shown := f.wait(p, chats[p], "the outcome", has("outcome: created "+p.name()+".txt"))
+				f.wait(p, chats[p], "the outcome", has("outcome: created "+p.name()+".txt"))
 				f.within(deadline, "buttons gone on "+p.name(), func() bool {
 					return !slices.ContainsFunc(p.shown(chats[p]), func(l line) bool { return l.buttons != nil })
 				})
-				shown = f.decided(p, chats[p], p.name() != "qq" && (native || p.name() != "dingtalk"))
+				shown := f.decided(p, chats[p], p.name() != "qq" && (native || p.name() != "dingtalk"))
 				if !f.written(p.name()) || holding(shown, "May I?") != 1 || holding(shown, "outcome:") != 1 {
 					t.Errorf("%s shows %q", p.name(), shown)
 				}

@@ -106,7 +106,6 @@ func TestNPX(t *testing.T) {
     tiny: {command: npx, args: [-y, "@magpie-test/tiny", %s], env: {npm_config_registry: %q}%s}`, docs, url, rest)
 	}
 	w.extra = section(", paths: [" + docs + "]")
-	path, _ := w.config("bot")
 	w.model.Reply(func(r modelserver.Request) modelserver.Answer {
 		if res := r.Results(); len(res) > 0 {
 			return modelserver.Answer{Text: "outcome: " + res[0].Text}
