@@ -55,10 +55,10 @@ bot)
 		github.com/sashabaranov github.com/gorilla github.com/go-resty golang.org/x/net/html github.com/gabriel-vasile \
 		github.com/klauspost github.com/yuin github.com/andybalholm github.com/coder github.com/landlock-lsm github.com/teambition github.com/aymanbagabas golang.org/x/oauth2 github.com/nats-io/jwt rsc.io github.com/gogs golang.org/x/text github.com/robfig \
 		magpie/internal/fakes magpie/internal/simulate magpie/internal/backup magpie/config magpie/cmd magpie/cron \
-		magpie/tools magpie/channels magpie/internal/app magpie/subagent magpie/media magpie/internal/setup magpie/internal/console magpie/internal/termchat magpie/internal/lineedit; do
+		magpie/tools magpie/channels magpie/internal/app magpie/subagent magpie/agent magpie/internal/links magpie/internal/proxy magpie/media magpie/internal/setup magpie/internal/console magpie/internal/termchat magpie/internal/lineedit; do
 		small="$small -gcflags=$package/...=-l"
 	done
-	small="$small -gcflags=magpie/cron/grammar=" # its matching is most of what reading costs
+	small="$small -gcflags=magpie/cron/grammar= -gcflags=magpie/agent/egress=" # what reading words, and comparing addresses, costs
 	# shellcheck disable=SC2086 # one word for each package
 	go build -trimpath -buildvcs=$vcs $small -ldflags "-s -w -X main.version=${VERSION:-}" -o "$out/root/bin/bot" ./cmd/bot
 	# Zones are part of the program; certificates come from this machine.
