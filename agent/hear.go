@@ -117,7 +117,7 @@ func (t *turn) text(ctx context.Context, d chat.Delivery) string {
 	case d.Origin == chat.FromSystem:
 		body = fence("report", d.From.Name, "", body)
 	case d.Origin == chat.FromBot:
-		body = fence("reminder", "", "", body)
+		body = fence("reminder", "", "", chat.Unliteral(body))
 	case d.Forwarded && body != "":
 		body = fence("quoted", "forwarded by "+nameOf(d.From), d.From.ID, body)
 	case d.Origin == chat.FromPerson && !d.Direct && !blank(body):

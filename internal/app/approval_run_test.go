@@ -193,7 +193,7 @@ func TestAlwaysAllowed(t *testing.T) {
 	w.does(map[string][]modelserver.Call{
 		"it":      {{Name: "exec", Args: `{"command":"echo hi"}`}},
 		"another": {{Name: "exec", Args: `{"command":"echo ho"}`}},
-		"set":     {{Name: "set_env", Args: `{"key":"EDITION","value":"2"}`}},
+		"set":     {{Name: "set_env", Args: `{"key":"APP_EDITION","value":"2"}`}},
 	})
 	b := w.start("bot")
 	b.ready()
@@ -218,12 +218,12 @@ func TestAlwaysAllowed(t *testing.T) {
 	w.say("do set")
 	w.wait(owner, "the fourth outcome", outcomes(4))
 	w.say("do it") // in another environment
-	w.press(w.question("EDITION=2"), 1, 0)
+	w.press(w.question("APP_EDITION=2"), 1, 0)
 	w.wait(owner, "the fifth outcome", outcomes(5))
 	w.say("/approvals remove 2")
 	w.wait(owner, "taken back", func(m []telegram.Message) bool { return count(m, "Taken back") == 1 })
 	w.say("do it")
-	w.press(w.question("EDITION=2"), 0, 0)
+	w.press(w.question("APP_EDITION=2"), 0, 0)
 	w.wait(owner, "the sixth outcome", outcomes(6))
 }
 

@@ -25,7 +25,7 @@ func TestNoticeJoinsTheConversation(t *testing.T) {
 	job := add(t, a.jobs, asked("**drink** water", someDay()))
 	run := a.fire(b, job, result(cron.Delivered))
 	shown := a.wait(owner, "the notice", func(m []telegram.Message) bool { return len(m) == 1 })[0]
-	if shown.Text != "⏰ drink water" || len(shown.Keyboard) == 0 {
+	if shown.Text != "⏰ **drink** water" || len(shown.Keyboard) == 0 {
 		t.Errorf("the chat shows %+v", shown)
 	}
 	if r := run.Receipt; r == nil || len(r.Refs) != 1 || r.Refs[0].ID != fmt.Sprint(shown.ID) || r.ID != cron.SlotID(job.ID, run.Slot) {

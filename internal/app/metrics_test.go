@@ -104,7 +104,7 @@ func TestMetrics(t *testing.T) {
 	path, listen := w.config("bot")
 	b := w.startWith(path, listen)
 	b.ready()
-	w.command(path, 0, "", "cron", "add", "telegram:1001", "in 1 second", "tea")
+	w.command(path, 0, "", "cron", "add", "telegram:1001", "in 3 seconds", "tea")
 	w.wait(owner, "the reminder", func(m []telegram.Message) bool { return count(m, "tea") == 1 })
 	w.say("what time is it?")
 	w.wait(owner, "answer", func(m []telegram.Message) bool { return count(m, "done") == 1 })

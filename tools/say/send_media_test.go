@@ -118,7 +118,7 @@ func TestSendMediaRefused(t *testing.T) {
 	b.refused(tools.NotFound, `{"file_paths":["none.png"]}`, "there is no")
 	b.refused(tools.InvalidArgs, `{"file_paths":[]}`, "file_paths")
 	b.refused(tools.InvalidArgs, `{"message":"hi"}`, "file_paths")
-	b.refused(tools.InvalidArgs, `{"path":"chart.png"}`, "want array, got string")
+	b.refused(tools.NotFound, `{"path":"none.png"}`, "there is no") // one name makes a list
 	b.refused(tools.InvalidArgs, `{"file_paths":[`+strings.Repeat(`"limit",`, 10)+`"limit"]}`, "10")
 	if len(b.media.got) > 0 {
 		t.Errorf("files were stored for nothing: %v", b.media.got)

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"magpie/chat"
 	"magpie/internal/kv"
@@ -199,7 +200,7 @@ func (e *Env) settable(in setEnvIn) error {
 		return tools.Errorf(tools.Security, "%s cannot be set for all commands of the chat: programs may take it for code or for a place to load from. Put it before the one command that needs it (%s=value command), or into a file that the program is told of; the operator can list it in tools.exec.set_env. These can be set: %s", in.Key, in.Key, strings.Join(append(usual(), e.names...), ", "))
 	case strings.HasPrefix(in.Key, "APP_") || strings.HasPrefix(in.Key, "MY_"):
 		return nil
-	case !calm.MatchString(in.Value):
+	case !calm(in.Value):
 		return tools.Errorf(tools.Security, "%s takes a short word such as production, zh_CN.UTF-8 or Asia/Shanghai here, of letters, digits and . _ : @ , + -", in.Key)
 	case in.Key != "TZ" && strings.Contains(in.Value, "/"), strings.HasPrefix(in.Value, "/"), strings.HasPrefix(in.Value, ":"), strings.Contains(in.Value, ".."):
 		return tools.Errorf(tools.Security, "%s may not hold a path here", in.Key)
@@ -207,8 +208,13 @@ func (e *Env) settable(in setEnvIn) error {
 	return nil
 }
 
-// calm are values that no program can take for a command line or a file.
-var calm = regexp.MustCompile(`^[\pL\pN._:@,+/<>-]{0,200}$`)
+// calm says whether no program can take a value for a command line or a file.
+func calm(value string) bool {
+	const most = 200
+	return utf8.ValidString(value) && utf8.RuneCountInString(value) <= most && !strings.ContainsFunc(value, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("._:@,+/<>-", r)
+	})
+}
 
 // usual are names that only say how a program is to speak or what it is to call
 // its surroundings. APP_ and MY_ are nobody's but those who make them up.
