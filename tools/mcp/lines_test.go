@@ -168,7 +168,7 @@ func TestToolsThatNeedTasks(t *testing.T) {
 
 // What is only noise is no server, and does not fill the memory or the log.
 func TestOnlyNoise(t *testing.T) {
-	got := once(t, t.TempDir(), script("n", "yes 'I am no server'"))[0]
+	got := once(t, t.TempDir(), script("n", `yes "$(printf 'I am no server %.0s' $(seq 400))"`))[0]
 	if !strings.Contains(got, "writes to its standard output what are no messages") || !strings.Contains(got, "it wrote: I am no server") || len(got) > 5000 {
 		t.Errorf("%q", got)
 	}
