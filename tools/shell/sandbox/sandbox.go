@@ -211,31 +211,6 @@ func (s *Sandbox) exposed(dirs []string) (hidden, in string) {
 	return "", ""
 }
 
-// place puts what a run has of its own into its job.
-func (s *Sandbox) place(j *job, p *Places) error {
-	j.Read, j.Limits = s.read[:len(s.read):len(s.read)], s.limits
-	if p == nil {
-		j.Write = s.write[:len(s.write):len(s.write)]
-		return nil
-	}
-	j.Limits, j.Sockets = p.Limits.or(s.limits), p.Sockets
-	for i, path := range append(p.Read[:len(p.Read):len(p.Read)], p.Write...) {
-		real, err := realPath(path)
-		if err != nil {
-			return fmt.Errorf("open folder for a command: %w", err)
-		}
-		if h, _ := s.exposed([]string{real}); h != "" && s.report.Kind != Off {
-			return fmt.Errorf("%w: %s lies in %s", ErrExposed, h, path)
-		}
-		if i < len(p.Read) {
-			j.Read = append(j.Read, real)
-		} else {
-			j.Write = append(j.Write, real)
-		}
-	}
-	return nil
-}
-
 // Exposes says whether something hidden lies in a folder, so that no run gets it.
 func (s *Sandbox) Exposes(dir string) bool {
 	real, err := realPath(dir)
