@@ -158,9 +158,23 @@ func (d *Desk) Whole(ctx context.Context, a chat.Address, id, lang string) (stri
 	return heading(req.Tool, req.ID) + "\n\n" + listed(parts, lang), nil
 }
 
+// errAsked ends the Watch of Waiting.
+var errAsked = errors.New("asked")
+
 // Waiting says to somebody who writes while a question of the chat stands that
-// it does; "" when there is none, or when that was said before.
+// it does; "" when that was said before. A question that is about to be sent is
+// waited for.
 func (d *Desk) Waiting(ctx context.Context, a chat.Address, lang string) (string, error) {
+	err := d.opt.Table.Watch(ctx, "", func(e kv.Entry) error {
+		var r Request
+		if !e.Deleted && json.Unmarshal(e.Value, &r) == nil && r.Addr == a && r.Asked && r.Verdict == "" {
+			return errAsked
+		}
+		return nil
+	})
+	if !errors.Is(err, errAsked) {
+		return "", err
+	}
 	open, err := d.Open(ctx, a)
 	if err != nil {
 		return "", err

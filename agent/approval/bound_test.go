@@ -351,21 +351,32 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// Whoever writes while a question stands is told once.
+// Whoever writes while a question stands is told once, also who was faster than
+// the question.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := desk(new(tables))
 		ctx, cancel := context.WithCancelCause(t.Context())
+		told := make(chan string, 1)
+		go func() {
+			text, err := c.Waiting(t.Context(), room, "zh")
+			if err != nil {
+				t.Error(err)
+			}
+			told <- text
+		}()
+		synctest.Wait() // nothing is asked yet
 		_, done := c.asked(ctx, scop)
-		synctest.Wait()
-		if text, err := c.Waiting(t.Context(), room, "zh"); err != nil || !strings.Contains(text, "我正在等待") || !strings.Contains(text, "/批准 ") {
-			t.Errorf("%q, %v", text, err)
+		if text := <-told; !strings.Contains(text, "我正在等待") || !strings.Contains(text, "/批准 ") {
+			t.Errorf("%q", text)
 		}
 		if text, err := c.Waiting(t.Context(), room, "en"); err != nil || text != "" {
 			t.Errorf("once more: %q, %v", text, err)
 		}
-		if text, err := c.Waiting(t.Context(), chat.Address{Channel: "telegram", Chat: "9"}, "en"); err != nil || text != "" {
-			t.Errorf("another chat: %q, %v", text, err)
+		soon, end := context.WithTimeout(t.Context(), time.Hour)
+		defer end()
+		if text, err := c.Waiting(soon, chat.Address{Channel: "telegram", Chat: "9"}, "en"); err != nil || text != "" || soon.Err() == nil {
+			t.Errorf("another chat: %q, %v, %v", text, err, soon.Err())
 		}
 		cancel(errStopped)
 		<-done
