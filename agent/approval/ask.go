@@ -30,6 +30,12 @@ func (d *Desk) ask(ctx context.Context, sc tools.Scope, req Request, q *tools.Qu
 		},
 		Text: text, Buttons: rows, Sources: sc.Sources,
 	}
+	// Whoever stops the turn just now finds the question asked, or not.
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWait)
+	defer cancel()
 	if err := d.opt.Publish(ctx, out); err != nil {
 		return err
 	}

@@ -157,13 +157,19 @@ web: {listen: %q}
 	return path, listen
 }
 
-// start starts the program and waits until every platform is connected.
+// start starts the program and waits until every platform is connected: on
+// DingTalk what people write before that is lost.
 func (f *five) start() *bot {
 	f.t.Helper()
 	path, listen := f.config()
 	b := launch(f.t, f.dir, nil, "run", "--config", path)
 	b.listen = listen
 	b.ready()
+	f.each(func(p side) {
+		if p == side(f.dt) {
+			f.within(deadline, "a connection of DingTalk", p.drive().Connected)
+		}
+	})
 	return b
 }
 
