@@ -185,11 +185,12 @@ func (d *Desk) decided(ctx context.Context, sc tools.Scope, spec tools.Spec, q *
 		defer d.opt.Waits(sc, false)
 	}
 	if req.Verdict == "" && !req.Asked {
-		if err := d.ask(ctx, sc, req, q); err != nil {
-			return req, fmt.Errorf("ask for approval: %w", err)
-		}
+		err = d.ask(ctx, sc, req, q)
 	}
-	if req, err = d.await(ctx, req); err != nil {
+	if err == nil {
+		req, err = d.await(ctx, req)
+	}
+	if err != nil {
 		if ctx.Err() != nil && d.opt.Over(context.Cause(ctx)) {
 			req = d.over(ctx, req, Stopped)
 		}

@@ -30,6 +30,9 @@ type counter struct {
 	reg   *buttons.Registry
 	sent  chan chat.Outbound
 	told  told
+	// waiting and sending are called when a call begins to wait for a person,
+	// and while its question goes out.
+	waiting, sending func()
 }
 
 var spec = tools.Spec{Name: "exec", Main: "command"}

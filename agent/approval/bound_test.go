@@ -24,8 +24,16 @@ func desk(t *tables) *counter {
 	c.Desk = approval.New(approval.Options{
 		Table: &t.approvals, Buttons: c.reg, Admins: []string{"telegram:root"},
 		Over: func(cause error) bool { return errors.Is(cause, errStopped) },
+		Waits: func(tools.Scope, bool) {
+			if c.waiting != nil {
+				c.waiting()
+			}
+		},
 		Publish: func(_ context.Context, out chat.Outbound) error {
 			c.sent <- out
+			if c.sending != nil && out.Answer == nil {
+				c.sending()
+			}
 			return nil
 		},
 	})
@@ -347,38 +355,6 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 		cancel()
-		<-done
-	})
-}
-
-// Whoever writes while a question stands is told once, also who was faster than
-// the question.
-func TestWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := desk(new(tables))
-		ctx, cancel := context.WithCancelCause(t.Context())
-		told := make(chan string, 1)
-		go func() {
-			text, err := c.Waiting(t.Context(), room, "zh")
-			if err != nil {
-				t.Error(err)
-			}
-			told <- text
-		}()
-		synctest.Wait() // nothing is asked yet
-		_, done := c.asked(ctx, scop)
-		if text := <-told; !strings.Contains(text, "我正在等待") || !strings.Contains(text, "/批准 ") {
-			t.Errorf("%q", text)
-		}
-		if text, err := c.Waiting(t.Context(), room, "en"); err != nil || text != "" {
-			t.Errorf("once more: %q, %v", text, err)
-		}
-		soon, end := context.WithTimeout(t.Context(), time.Hour)
-		defer end()
-		if text, err := c.Waiting(soon, chat.Address{Channel: "telegram", Chat: "9"}, "en"); err != nil || text != "" || soon.Err() == nil {
-			t.Errorf("another chat: %q, %v, %v", text, err, soon.Err())
-		}
-		cancel(errStopped)
 		<-done
 	})
 }
